@@ -1,7 +1,7 @@
 //! `gradus inspect`: lists the contents of a file of weights.
 
 use crate::show::table;
-use crate::{Done, Terminal};
+use crate::{Done, Failure, Terminal};
 use clap::Args;
 use gradus::files::{gguf, safetensors};
 use serde_json::{Value, json};
@@ -29,6 +29,11 @@ struct Row {
 const MOST_SHOWN: usize = 60;
 
 pub(crate) fn run(args: &InspectArgs, terminal: &mut Terminal<'_>) -> Done {
+    if args.file.is_dir() {
+        let why = "is a folder; give one of its files, such as";
+        let name = args.file.display();
+        return Err(Failure::Run(format!("{name}: {why} {name}/model.safetensors")));
+    }
     let (format, notes, rows) =
         if gguf::is_gguf(&args.file) { of_gguf(args)? } else { of_safetensors(args)? };
     let parameters = |r: &Row| r.shape.iter().product::<usize>();

@@ -93,11 +93,13 @@ fn what_is_wrong_is_said() {
     fails(&["generate", &other, "x"], 1, "is not a GGUF file");
     fails(&["generate", "/no/such/file", "x"], 1, "cannot be read");
     fails(&["inspect", &other], 1, "not a safetensors file");
+    fails(&["inspect", &path], 1, "is a folder; give one of its files, such as");
+    fails(&["embed", &other, "a text"], 1, "is not a folder; embeddings need a folder");
     fails(&["convert", &other, "out"], 1, "is neither a GGUF file nor a Hugging Face folder");
     fails(&["convert", &path, &path], 2, "is a folder; name a file to write");
     fails(&["generate", &path, "x", "--top-p", "0"], 2, "above 0");
     fails(&["generate", &path, "x", "--device", "nowhere"], 2, "nowhere");
-    fails(&["generate", &path, &"x".repeat(65)], 1, "from 1 to 64, the context of the model");
+    fails(&["generate", &path, &"x".repeat(65)], 1, "are more than 64, the context of the model");
     folder.file("tokenizer_config.json", "{}");
     fails(&["chat", &path], 1, "has no chat template");
     folder.file("config.json", "{");

@@ -3,7 +3,7 @@
 //! `cache_write` and `cached_attention`.
 
 use crate::elements::Elements;
-use crate::gemm::{Operand, Output, Problem, Scratch, Strided, gemm};
+use crate::gemm::{Operand, Output, Problem, Scratch, Strided, gemm, prefetch};
 use crate::quantized;
 use crate::vector::{Loops, loops};
 use crate::wide::{GROUP, Plain, Wide};
@@ -16,6 +16,11 @@ const FEW: usize = 4;
 
 /// Positions of a text in one block of matrix products.
 const BLOCK: usize = 64;
+
+/// Distance in positions at which keys are prefetched.
+const AHEAD: usize = 8;
+/// Number of elements in a cache line.
+const LINE: usize = 16;
 
 /// Smallest number of bytes per task.
 const TASK: usize = 1 << 15;
@@ -278,6 +283,11 @@ impl Head {
             let [keys, values] = [self.keys, self.values].map(|p| p.wrapping_add(seen.start * width));
             for (j, score) in scores.iter_mut().enumerate() {
                 let key = keys.add(j * width);
+                // The weights of the layers have replaced keys and values in the cache since the last token.
+                for line in (0..width).step_by(LINE) {
+                    prefetch(key.wrapping_add(AHEAD * width + line));
+                    prefetch(values.wrapping_add(j * width + line));
+                }
                 let mut sum = W::zero();
                 for d in (0..whole).step_by(GROUP) {
                     sum = W::load(self.queries.add(d)).mul_add(W::load(key.add(d)), sum);
@@ -288,12 +298,13 @@ impl Head {
                 }
             }
             weigh(loops::<f32>(), scores, &self.attention);
-            for d in (0..whole).step_by(GROUP) {
-                let mut sum = W::zero();
-                for (j, p) in scores.iter().enumerate() {
-                    sum = W::load(values.add(j * width + d)).mul_add_splat(W::splat(*p), sum);
-                }
-                sum.store(self.out.add(d));
+            let mut d = 0;
+            while d < whole {
+                // Two sums at a time, because each waits for its last addition.
+                d += match whole - d {
+                    GROUP => weighted::<W, 1>(scores, values.add(d), width, self.out.add(d)),
+                    _ => weighted::<W, 2>(scores, values.add(d), width, self.out.add(d)),
+                };
             }
             for d in whole..width {
                 let terms = scores.iter().enumerate().map(|(j, p)| p * *values.add(j * width + d));
@@ -345,6 +356,32 @@ impl Head {
             );
         }
     }
+}
+
+/// Computes the sums of `N` groups of features of all values, weighted by scores. Returns the number of features.
+///
+/// # Safety
+/// `values` has `N` groups of features for every score at stride `width`, `out` has space for them, and the processor has the
+/// instruction set of `W`.
+#[inline(always)]
+unsafe fn weighted<W: Wide, const N: usize>(
+    scores: &[f32],
+    values: *const f32,
+    width: usize,
+    out: *mut f32,
+) -> usize {
+    // SAFETY: the caller guarantees the values, space for the results, and the instruction set.
+    unsafe {
+        let mut sums = [W::zero(); N];
+        for (j, p) in scores.iter().enumerate() {
+            let p = W::splat(*p);
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum = W::load(values.add(j * width + i * GROUP)).mul_add_splat(p, *sum);
+            }
+        }
+        sums.into_iter().enumerate().for_each(|(i, sum)| sum.store(out.add(i * GROUP)));
+    }
+    N * GROUP
 }
 
 /// Replaces scores by their softmax.

@@ -8,12 +8,13 @@ use crate::nested;
 use crate::pool::Pool;
 use crate::profile::PROFILE;
 use crate::rolled::{Counts, Rolled};
+use crate::routine::region::{self, PreparedRegion};
 use crate::routine::siblings;
 use crate::tile::{Memory, TileProgram};
 use crate::{interrupt, product, routine};
 use gradus_compile::{BufferLocation, InputLayout, Plan, Step, compile, compile_with};
 use gradus_device::{Argument, Done, memory_error};
-use gradus_ir::{Aval, DType, Error, Graph, Literal, Result, stop};
+use gradus_ir::{Aval, DType, Error, Graph, Literal, Op, Result, stop};
 use gradus_mem::{HOST, Storage};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -41,6 +42,7 @@ pub struct Executable {
 enum Work {
     None,
     Program(Box<TileProgram>),
+    Region(PreparedRegion),
     Nested(Vec<Executable>),
     Slices(Box<Executable>),
     Rolled(Box<Rolled>),
@@ -59,7 +61,15 @@ impl Work {
                     None => Work::None,
                 }
             }
-            Step::Routine(_) => Work::None,
+            Step::Routine(r) => match (&r.op, PreparedRegion::of_routine(r)) {
+                (_, Some(region)) => Work::Region(region),
+                (Op::Call(region), None) => {
+                    let why =
+                        format!("the cpu claims the region {} but has no code for this call", region.name);
+                    return Err(Error::verify(why));
+                }
+                _ => Work::None,
+            },
             Step::Slices { control, .. } => {
                 let body =
                     control.plans.first().ok_or_else(|| Error::verify("a step of slices has no plan"))?;
@@ -80,7 +90,7 @@ impl Work {
     /// Returns the generated instructions, including those of nested plans.
     fn code(&self) -> Vec<&[u8]> {
         match self {
-            Work::None => Vec::new(),
+            Work::None | Work::Region(_) => Vec::new(),
             Work::Program(program) => program.instructions(),
             Work::Rolled(rolled) => rolled.program().instructions(),
             Work::Nested(all) => all.iter().flat_map(Executable::instructions).map(|(_, c)| c).collect(),
@@ -450,7 +460,14 @@ impl Session<'_> {
                         let own = slices.next().map_or(&mut [][..], |s| &mut s[..]);
                         nested::slices(control, (extents, moves), own, pool, memory, plan)
                     }
-                    _ if done > i + 1 => siblings::run(&plan.steps[i..done], pool, memory),
+                    _ if done > i + 1 => {
+                        let work = self.executable.work[i..done].iter();
+                        let calls = plan.steps[i..done].iter().zip(work).filter_map(|(step, work)| {
+                            let (Step::Routine(r), Work::Region(region)) = (step, work) else { return None };
+                            Some((r, region))
+                        });
+                        siblings::run(calls, pool, memory)
+                    }
                     _ => run_step(step, work, pool, memory, plan),
                 }
             })?;
@@ -504,6 +521,7 @@ unsafe fn run_step(step: &Step, work: &Work, pool: &Pool, memory: Memory<'_>, pl
             (Step::Kernel(_), Work::Program(program)) => program.run(pool, memory),
             (Step::Contract(c), Work::Program(program)) => product::run(c, Some(program), pool, memory),
             (Step::Contract(c), _) => product::run(c, None, pool, memory),
+            (Step::Routine(r), Work::Region(region)) => region::run(r, region, pool, memory),
             (Step::Routine(r), _) => routine::run(r, pool, memory)?,
             (Step::Scan { .. }, Work::Rolled(rolled)) => rolled.run(pool, memory),
             (Step::Switch(c), Work::Nested(n)) => nested::switch(c, n, pool, memory, plan)?,

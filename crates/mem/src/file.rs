@@ -1,5 +1,6 @@
 //! Maps files into memory: pages are loaded when they are read, and shared with all processes that read the file.
 
+use crate::pool::ALIGN;
 use crate::storage::Storage;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,6 +18,34 @@ struct Open {
     map: memmap2::Mmap,
     /// Rearranged copies, made once. `None` if one could not be made.
     copies: Mutex<BTreeMap<Key, Arc<OnceLock<Option<Storage>>>>>,
+    arena: Mutex<Arena>,
+}
+
+/// Memory for the copies of a file. They follow each other in one map, so that small ones share large pages: a copy is read
+/// from beginning to end, and with small pages each 4 KiB would cost a search of the page tables.
+#[derive(Default)]
+struct Arena {
+    /// Made for the first copy. It takes no memory before it is written.
+    map: Option<Arc<memmap2::MmapRaw>>,
+    used: usize,
+}
+
+impl Arena {
+    /// Takes zeroed memory for a copy. `total` is the size of the file. Returns `None` if the system has no memory, or if
+    /// copies take more than the file and a sixteenth.
+    fn take(&mut self, bytes: usize, total: usize) -> Option<(Arc<memmap2::MmapRaw>, NonNull<u8>)> {
+        if self.map.is_none() {
+            let map = memmap2::MmapMut::map_anon(total + total / 16 + ALIGN).ok()?;
+            #[cfg(target_os = "linux")]
+            let _ = map.advise(memmap2::Advice::HugePage);
+            self.map = Some(Arc::new(map.into()));
+        }
+        let map = self.map.as_ref()?;
+        let end = self.used.checked_add(bytes)?;
+        let start = NonNull::new(map.as_mut_ptr().wrapping_add(self.used)).filter(|_| end <= map.len())?;
+        self.used = end.next_multiple_of(ALIGN);
+        Some((map.clone(), start))
+    }
 }
 
 /// Open maps by their first address.
@@ -42,7 +71,7 @@ impl FileMap {
         // shortens the file while it is mapped, as the type's documentation says.
         let map = unsafe { memmap2::Mmap::map(&file)? };
         let first = map.as_ptr().addr();
-        let open = Arc::new(Open { map, copies: Mutex::default() });
+        let open = Arc::new(Open { map, copies: Mutex::default(), arena: Mutex::default() });
         MAPS.write().unwrap_or_else(PoisonError::into_inner).insert(first, Arc::downgrade(&open));
         Ok(FileMap { open: Some(open) })
     }
@@ -56,6 +85,14 @@ impl FileMap {
         // writes of other processes see the type's documentation.
         unsafe { Storage::foreign(NonNull::from(bytes).cast(), bytes.len(), owner) }
     }
+
+    /// Returns all pages to the system, which reads them again when they are used. Call it after reading parts of the file that
+    /// will not be read again.
+    pub fn release(&self) {
+        if let Some(open) = &self.open {
+            open.release(0, open.map.len());
+        }
+    }
 }
 
 impl Drop for Open {
@@ -65,14 +102,11 @@ impl Drop for Open {
     }
 }
 
-/// Returns a copy of a part of a mapped file in another arrangement. `make` makes it at the first call with this part and
-/// `kind`; it is kept until the file is closed. The pages of the part are then returned to the system, which reads them again
-/// if they are used. Returns `None` if the part is not in a mapped file, or if `make` returned `None`.
-pub fn rearranged(
-    part: *const [u8],
-    kind: [usize; 3],
-    make: impl FnOnce() -> Option<Storage>,
-) -> Option<Storage> {
+/// Returns a copy of a part of a mapped file in another arrangement, of the same size. `write` writes it at the first call with
+/// this part and `kind`, to as many zeroed bytes, aligned to 64; it is kept until the file is closed. The pages of the part are
+/// then returned to the system, which reads them again if they are used. Returns `None` if the part is not in a mapped file, or
+/// if there is no memory.
+pub fn rearranged(part: *const [u8], kind: [usize; 3], write: impl FnOnce(NonNull<u8>)) -> Option<Storage> {
     let start = part.addr();
     let nearest = nearest(start)?;
     let at = start - nearest.map.as_ptr().addr();
@@ -83,8 +117,16 @@ pub fn rearranged(
         let mut copies = nearest.copies.lock().unwrap_or_else(PoisonError::into_inner);
         copies.entry((start, kind)).or_default().clone()
     };
-    let made = copy.get_or_init(|| make().inspect(|_| nearest.release(at, part.len())));
-    made.clone()
+    let make = || {
+        let mut arena = nearest.arena.lock().unwrap_or_else(PoisonError::into_inner);
+        let (owner, to) = arena.take(part.len(), nearest.map.len())?;
+        drop(arena);
+        write(to);
+        nearest.release(at, part.len());
+        // SAFETY: the memory is in the map that `owner` keeps, initialised, and no other copy is given it.
+        unsafe { Storage::foreign(to, part.len(), Box::new(owner)) }
+    };
+    copy.get_or_init(make).clone()
 }
 
 /// The memory of a copy that [`rearranged`] has made of the part of a file that begins at `part`.
@@ -138,13 +180,22 @@ mod tests {
         let map = Arc::new(FileMap::open(&path).expect("mapped"));
         assert!(map.storage(7..12).is_none(), "not aligned");
         assert!(map.storage(0..13).is_none(), "beyond the end");
-        let copies = || rearranged(&raw const map[2..4], [0; 3], || Storage::from_slice(&[9u8]));
+        // SAFETY: `rearranged` gives memory for the bytes of the part.
+        let reversed = |to: NonNull<u8>| unsafe { to.cast::<[u8; 2]>().write([b'e', b'w']) };
+        let copies = || rearranged(&raw const map[1..3], [0; 3], reversed);
         let copy = copies().expect("made");
-        assert_eq!(copy_of(&raw const map[2]), Some(copy.as_ptr().cast_const()));
+        assert_eq!(copy.host::<u8>(), Some(&b"ew"[..]));
+        let other = rearranged(&raw const map[1..3], [1; 3], |_| ()).expect("made");
+        assert_eq!(other.host::<u8>(), Some(&[0, 0][..]));
+        assert_eq!((copy.as_ptr().addr() % ALIGN, other.as_ptr().addr() - copy.as_ptr().addr()), (0, ALIGN));
+        let third = rearranged(&raw const map[1..3], [2; 3], |_| ());
+        assert!(third.is_none(), "there is no room for copies that are together larger than the file");
+        assert_eq!(copy_of(&raw const map[1]), Some(copy.as_ptr().cast_const()));
         assert_eq!(copy_of(&raw const map[3]), None);
         assert!(copies().is_some_and(|other| other.ptr_eq(&copy)), "made once");
+        map.release();
         assert_eq!(&map[..6], b"twelve", "the file is read again");
-        let none: Option<Storage> = rearranged(&raw const b"elsewhere"[..], [0; 3], || Some(copy.clone()));
+        let none = rearranged(&raw const b"elsewhere"[..], [0; 3], |_| ());
         assert!(none.is_none(), "not in a file");
         drop((part, map));
         assert!(MAPS.read().expect("a lock").values().all(|open| open.upgrade().is_some()), "forgotten");

@@ -164,6 +164,10 @@ impl Embedder {
     /// Loads a Hugging Face folder. Pooling and normalisation are read from the files of `sentence-transformers`, if present.
     pub fn load(folder: impl AsRef<Path>, device: Device) -> Result<Embedder> {
         let folder = folder.as_ref();
+        if folder.is_file() {
+            let why = "is not a folder; embeddings need a folder with config.json, tokenizer.json and safetensors files of a BERT model";
+            return Err(atomic::failed(folder, why));
+        }
         let optional = |name: &str| {
             let path = folder.join(name);
             if path.exists() { read_json(&path) } else { Ok(Json::Null) }

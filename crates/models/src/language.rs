@@ -84,18 +84,23 @@ impl LanguageModel {
         let mut source = gguf::Model::open(path)?;
         (source.as_f32, source.compute) = (as_f32, compute);
         let config = source.config()?;
-        let (m, failed) = (source.file.metadata().clone(), |e: Error| atomic::failed(path, e));
-        let tokenizer = Tokenizer::from_metadata(&m).map_err(failed)?;
+        let failed = |e: Error| atomic::failed(path, e);
+        let m = source.file.metadata();
+        let tokenizer = Tokenizer::from_metadata(m).map_err(failed)?;
         let mut config = Config::from_json(&config).map_err(failed)?;
         config.end.extend(m.integer("tokenizer.ggml.eot_token_id"));
-        let weights = Weights::Gguf(Box::new(source));
-        let decoder = Decoder::new(config, &weights).map_err(failed)?;
         let text = |key: &str| m.integer(key).and_then(|id| tokenizer.token(id)).unwrap_or_default();
         let template = m.text("tokenizer.chat_template").map(|source| Template {
             source: source.to_string(),
             bos_token: text("tokenizer.ggml.bos_token_id"),
             eos_token: text("tokenizer.ggml.eos_token_id"),
         });
+        let weights = Weights::Gguf(Box::new(source));
+        let decoder = Decoder::new(config, &weights).map_err(failed)?;
+        if let Weights::Gguf(source) = &weights {
+            // Neither metadata nor weights that were copied are read again.
+            source.file.release();
+        }
         Ok(LanguageModel { engine: Engine::new(Arc::new(decoder)), tokenizer, template })
     }
 

@@ -48,8 +48,16 @@ impl Sequence {
     pub(crate) fn new(config: &Config, prompt: &[i64], options: &Options) -> Result<Sequence> {
         options.sampling.check()?;
         let context = config.context;
-        if prompt.is_empty() || (prompt.len() > context && options.when_full == WhenFull::Stop) {
-            let why = format!("must be from 1 to {context}, the context of the model");
+        if prompt.is_empty() {
+            return Err(Error::value(
+                "a prompt without tokens",
+                "cannot be continued; give at least one token",
+            ));
+        }
+        if prompt.len() > context && options.when_full == WhenFull::Stop {
+            let why = format!(
+                "are more than {context}, the context of the model; shorten the prompt, or drop its start (`WhenFull::Forget`, `--forget`)"
+            );
             return Err(Error::value(format!("{} tokens", prompt.len()), why));
         }
         let known = 0..config.vocabulary as i64;

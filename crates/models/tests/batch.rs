@@ -68,7 +68,9 @@ fn texts_together_are_those_alone() {
         }
     }
     assert!(alone(0).0.ends_with(&rest[0]) && alone(2).0.ends_with(&rest[1]), "{rest:?}");
-    for (prompt, why) in [(&[][..], "0 tokens"), (&[-1], "token -1"), (&[1 << 40], "token 1099511627776")] {
+    for (prompt, why) in
+        [(&[][..], "a prompt without tokens"), (&[-1], "token -1"), (&[1 << 40], "token 1099511627776")]
+    {
         let error = Batch::new(model.clone(), 1).admit(prompt, &options(0)).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }

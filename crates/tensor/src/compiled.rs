@@ -24,6 +24,8 @@ type Run<'a> = &'a mut dyn FnMut(&Ready, &mut Vec<Argument>) -> Result<Vec<Stora
 /// A function compiled at the types of its arguments, for the device that they are on.
 pub struct Compiled {
     traced: TracedFunction,
+    /// For each captured tensor, whether a run changes it.
+    is_written: Vec<bool>,
     ready: Ready,
     types: Vec<Aval>,
     device: Device,
@@ -131,7 +133,9 @@ impl Compiled {
         let keep = |(k, t): (usize, &Tensor)| Some((first + k, types.len() + input(t)?));
         let keeps: Keeps = traced.written.iter().enumerate().filter_map(keep).collect();
         let ready = program(&traced.graph, device, &keeps)?;
-        Ok(Compiled { traced, ready, types, device })
+        let is_written = |t: &Tensor| traced.written.iter().any(|w| w.is_same(t));
+        let is_written = traced.captured.iter().map(is_written).collect();
+        Ok(Compiled { traced, is_written, ready, types, device })
     }
 
     /// Returns the device on which the function runs.
@@ -283,8 +287,8 @@ impl Compiled {
             return Err(Error::shape(format!("arguments {found:?}"), why));
         }
         let mut taken = Taken { cells: Vec::new(), arguments };
-        let cells = self.traced.captured.iter().zip(&self.traced.graph.inputs()[ins.len()..]);
-        for (t, (_, input)) in cells {
+        let cells = self.traced.captured.iter().zip(&self.is_written);
+        for ((t, is_written), (_, input)) in cells.zip(&self.traced.graph.inputs()[ins.len()..]) {
             let Some(cell) = t.as_cell() else {
                 taken.arguments.push(self.argument(&t.concrete()?)?);
                 continue;
@@ -295,7 +299,7 @@ impl Compiled {
                 let what = cell.name().map_or_else(|| "a cell".to_string(), |name| format!("`{name}`"));
                 return Err(Error::shape(format!("{what} of type {now}"), why));
             }
-            if self.traced.written.iter().any(|w| w.is_same(t)) {
+            if *is_written {
                 if !taken.take(cell)? {
                     return Ok(Err(cell));
                 }

@@ -15,7 +15,7 @@ mod linalg;
 mod lines;
 mod order;
 mod patches;
-mod region;
+pub(crate) mod region;
 mod shifted;
 pub(crate) mod siblings;
 mod spread;
@@ -31,7 +31,7 @@ use gradus_compile::Routine;
 #[cfg(not(target_arch = "wasm32"))]
 use gradus_ir::ops::External;
 use gradus_ir::ops::Form;
-use gradus_ir::{Aval, Error, Literal, Op, Result, reference};
+use gradus_ir::{Aval, Error, Literal, Result, reference};
 
 /// Smallest number of bytes per task.
 const GRAIN: usize = 1 << 16;
@@ -44,9 +44,6 @@ pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> 
     let call = Call { routine, pool, memory };
     // SAFETY: the caller guarantees buffers of the stated sizes, which no other thread accesses.
     let done = unsafe {
-        if let Op::Call(region) = &routine.op {
-            return region::run(&call, region);
-        }
         match routine.op.def().form(&routine.types) {
             Form::Bits => bits::fill(&call),
             Form::Convolve(window) => conv::convolve(&call, &window),

@@ -1,16 +1,19 @@
 //! Runs regions that have code of their own as one step: products with quantised weights or with matrices of experts, and
-//! attention over a cache. A claim accepts the calls for which there is code; other calls run the body of the region.
+//! attention over a cache. A claim accepts the calls for which there is code; other calls run the body of the region. A call is
+//! prepared once, when its plan is.
 
 use super::Call;
+use crate::Pool;
 use crate::cached::{self, Attention, Cache, Stored, Texts};
 use crate::grouped::{self, Matrices, Values};
-use crate::quantized::int8::Product;
+use crate::quantized::int8::{self, Product};
 use crate::quantized::{self, Rows, Weights};
+use crate::tile::Memory;
 use gradus_compile::{Claim, Profile, Routine};
 use gradus_ir::attr::Attr;
 use gradus_ir::format::{Compute, Format};
 use gradus_ir::ops::call::Call as Region;
-use gradus_ir::{Aval, DType, Error, Op, Result};
+use gradus_ir::{Aval, DType, Op};
 
 const DEQUANTIZE: &str = "dequantize";
 const DOT: &str = "quantized_dot";
@@ -21,20 +24,70 @@ const QUANTIZED_GROUPED: &str = "quantized_grouped_dot";
 
 /// The regions that are run as one step. None of them can fail.
 pub(crate) const CLAIMS: &[Claim] = &[
-    claim(DEQUANTIZE, |_, call, types| dequantizes(call, types).is_some(), None),
-    claim(DOT, |_, call, types| multiplies(call, types).is_some(), None),
-    claim(WRITE, |_, call, types| writes(call, types).is_some(), Some(0)),
-    claim(ATTENTION, |_, call, types| attends(call, types).is_some(), None),
-    claim(GROUPED, |_, call, types| groups(call, types).is_some(), None),
-    claim(QUANTIZED_GROUPED, |_, call, types| groups(call, types).is_some(), None),
+    claim(DEQUANTIZE, None),
+    claim(DOT, None),
+    claim(WRITE, Some(0)),
+    claim(ATTENTION, None),
+    claim(GROUPED, None),
+    claim(QUANTIZED_GROUPED, None),
 ];
 
-const fn claim(
-    name: &'static str,
-    fits: fn(&Profile, &Region, &[Aval]) -> bool,
-    overwrites: Option<usize>,
-) -> Claim {
-    Claim { name, fits, overwrites, can_fail: false }
+const fn claim(name: &'static str, overwrites: Option<usize>) -> Claim {
+    Claim { name, fits: is_prepared, overwrites, can_fail: false }
+}
+
+fn is_prepared(_: &Profile, call: &Region, types: &[Aval]) -> bool {
+    PreparedRegion::of(call, types).is_some()
+}
+
+/// The format, the number of rows and the number of elements in a row of quantised weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Matrix {
+    pub(crate) format: Format,
+    pub(crate) rows: usize,
+    pub(crate) width: usize,
+}
+
+/// A claimed call: everything that its code needs, except memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PreparedRegion {
+    Dequantize(Matrix),
+    /// A product with the number of rows of activations.
+    Product(Matrix, usize, Compute),
+    /// A write of texts with the number of tokens of each.
+    Write(Cache, usize),
+    /// Attention of texts with the number of tokens of each.
+    Attend(Cache, usize, Attention),
+    /// Products with matrices `[groups, outputs, inputs]`, quantised if there is a format.
+    Grouped([usize; 3], Option<Format>),
+}
+
+impl PreparedRegion {
+    /// Prepares a call. Returns `None` if there is no code for it.
+    fn of(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
+        match &*call.name {
+            DEQUANTIZE => dequantizes(call, types),
+            DOT => multiplies(call, types),
+            WRITE => writes(call, types),
+            ATTENTION => attends(call, types),
+            GROUPED | QUANTIZED_GROUPED => groups(call, types),
+            _ => None,
+        }
+    }
+
+    /// Prepares the call of a routine. Returns `None` if the routine is not a claimed call.
+    pub(crate) fn of_routine(routine: &Routine) -> Option<PreparedRegion> {
+        let Op::Call(region) = &routine.op else { return None };
+        PreparedRegion::of(region, &routine.types)
+    }
+
+    /// Returns the weights if this is a product with activations rounded to integers.
+    pub(super) fn integer_product(&self) -> Option<Matrix> {
+        match self {
+            PreparedRegion::Product(matrix, _, Compute::Int8) => Some(*matrix),
+            _ => None,
+        }
+    }
 }
 
 fn arg<'c>(call: &'c Region, name: &str) -> Option<&'c Attr> {
@@ -46,25 +99,26 @@ fn gives(call: &Region, dtype: DType, shape: &[usize]) -> bool {
     matches!(&call.body.output_avals()[..], [only] if only.dtype == dtype && only.shape[..] == *shape)
 }
 
-/// Returns the format, rows and width of an operand of bytes, if its rows consist of complete blocks.
-fn blocks(call: &Region, bytes: &Aval) -> Option<(Format, usize, usize)> {
+/// Returns the weights in an operand of bytes, if its rows consist of complete blocks.
+fn blocks(call: &Region, bytes: &Aval) -> Option<Matrix> {
     let Some(Attr::Str(name)) = arg(call, "format") else { return None };
     let format = Format::of_name(name).filter(|f| f.has_integers())?;
     let row = *bytes.shape.last()?;
     let whole = bytes.dtype == DType::U8 && row.is_multiple_of(format.block_bytes());
     let rows = bytes.shape[..bytes.rank() - 1].iter().product();
-    whole.then_some((format, rows, row / format.block_bytes() * format.block_elements()))
+    let width = row / format.block_bytes() * format.block_elements();
+    whole.then_some(Matrix { format, rows, width })
 }
 
-fn dequantizes(call: &Region, types: &[Aval]) -> Option<(Format, usize, usize)> {
+fn dequantizes(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let [bytes] = types else { return None };
     let found = blocks(call, bytes)?;
     let mut shape = bytes.shape.to_vec();
-    *shape.last_mut()? = found.2;
-    gives(call, DType::F32, &shape).then_some(found)
+    *shape.last_mut()? = found.width;
+    gives(call, DType::F32, &shape).then_some(PreparedRegion::Dequantize(found))
 }
 
-fn multiplies(call: &Region, types: &[Aval]) -> Option<((Format, usize, usize), Compute)> {
+fn multiplies(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let [x, bytes] = types else { return None };
     let found = blocks(call, bytes)?;
     let compute = match arg(call, "compute") {
@@ -72,9 +126,10 @@ fn multiplies(call: &Region, types: &[Aval]) -> Option<((Format, usize, usize), 
         _ => Compute::F32,
     };
     let (width, lead) = x.shape.split_last()?;
-    let shape: Vec<usize> = lead.iter().copied().chain([found.1]).collect();
-    let fits = x.dtype == DType::F32 && bytes.rank() == 2 && *width == found.2 && *width > 0;
-    (fits && gives(call, DType::F32, &shape)).then_some((found, compute))
+    let shape: Vec<usize> = lead.iter().copied().chain([found.rows]).collect();
+    let fits = x.dtype == DType::F32 && bytes.rank() == 2 && *width == found.width && *width > 0;
+    let count = lead.iter().product();
+    (fits && gives(call, DType::F32, &shape)).then_some(PreparedRegion::Product(found, count, compute))
 }
 
 /// Returns the extents of the cache and the number of tokens per text. Returns `None` if the operands do not have the
@@ -98,15 +153,15 @@ fn cache(cache: &Aval, texts: &Aval, integers: &[Aval]) -> Option<(Cache, usize)
     fits.then_some((found, *time))
 }
 
-fn writes(call: &Region, types: &[Aval]) -> Option<(Cache, usize)> {
+fn writes(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let [to, texts, integers @ ..] = types else { return None };
-    let found = cache(to, texts, integers)?;
+    let (found, time) = cache(to, texts, integers)?;
     let same_rows = texts.dtype == to.dtype && texts.shape[3] == to.shape[3];
-    let fits = integers.len() == 3 && texts.shape[2] == found.0.heads && same_rows;
-    (fits && gives(call, to.dtype, &to.shape)).then_some(found)
+    let fits = integers.len() == 3 && texts.shape[2] == found.heads && same_rows;
+    (fits && gives(call, to.dtype, &to.shape)).then_some(PreparedRegion::Write(found, time))
 }
 
-fn attends(call: &Region, types: &[Aval]) -> Option<(Cache, usize, Attention)> {
+fn attends(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let [q, keys, values, integers @ ..] = types else { return None };
     let (cache, time) = cache(keys, q, integers)?;
     let scale = match arg(call, "scale") {
@@ -125,24 +180,20 @@ fn attends(call: &Region, types: &[Aval]) -> Option<(Cache, usize, Attention)> {
     let fits = fits && q.dtype == DType::F32 && q.shape[3] == cache.width;
     let fits = fits && integers.len() == 2 && keys == values && scale > 0.0 && scale.is_finite();
     let attention = Attention { heads: q.shape[2], scale, window, softcap };
-    (fits && gives(call, DType::F32, &q.shape)).then_some((cache, time, attention))
+    (fits && gives(call, DType::F32, &q.shape)).then_some(PreparedRegion::Attend(cache, time, attention))
 }
 
-/// Returns the matrices of a `grouped_dot`, without their memory.
-fn groups(call: &Region, types: &[Aval]) -> Option<Matrices> {
+fn groups(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let [x, w, groups] = types else { return None };
-    let ([count, inputs], [number, outputs, _]) = (&x.shape[..], &w.shape[..]) else { return None };
-    let (width, values) = match &*call.name {
-        GROUPED => (w.shape[2], Values::Floats(std::ptr::null())),
-        _ => {
-            let (format, _, width) = blocks(call, w)?;
-            (width, Values::Quantized(format, std::ptr::null()))
-        }
+    let ([count, inputs], [number, outputs, last]) = (&x.shape[..], &w.shape[..]) else { return None };
+    let (width, format) = match &*call.name {
+        GROUPED => (*last, None),
+        _ => blocks(call, w).map(|found| (found.width, Some(found.format)))?,
     };
-    let weights = if matches!(values, Values::Floats(_)) { DType::F32 } else { DType::U8 };
+    let weights = if format.is_none() { DType::F32 } else { DType::U8 };
     let typed = x.dtype == DType::F32 && w.dtype == weights && groups.dtype == DType::I64;
     let fits = typed && width == *inputs && width > 0 && groups.shape[..] == [*count];
-    let found = Matrices { groups: *number, outputs: *outputs, inputs: *inputs, values };
+    let found = PreparedRegion::Grouped([*number, *outputs, *inputs], format);
     (fits && gives(call, DType::F32, &[*count, *outputs])).then_some(found)
 }
 
@@ -151,79 +202,60 @@ pub(super) fn is_product(routine: &Routine) -> bool {
     matches!(&routine.op, Op::Call(region) if &*region.name == DOT)
 }
 
-/// Returns the format and width of the weights if a routine is a product whose activations are rounded to integers.
-pub(super) fn integer_product(routine: &Routine) -> Option<(Format, usize)> {
-    let Op::Call(region) = &routine.op else { return None };
-    let found = if &*region.name == DOT { multiplies(region, &routine.types) } else { None };
-    found.filter(|(_, compute)| *compute == Compute::Int8).map(|((format, _, width), _)| (format, width))
-}
-
-/// Returns the operands and results of a product with quantised weights.
-pub(super) fn product(call: &Call<'_>) -> Option<Product> {
-    let Op::Call(region) = &call.routine.op else { return None };
-    let types = &call.routine.types[..];
-    let ((format, rows, width), _) = multiplies(region, types)?;
-    let at = |buffer: usize| call.memory.0[buffer];
-    let data = at(call.routine.ins[1]).cast_const();
-    let (x, y) = (at(call.routine.ins[0]).cast::<f32>().cast_const(), at(call.routine.outs[0]).cast::<f32>());
-    let count = types[0].shape.numel() / width;
+/// Returns the operands and results of a product with quantised weights; `None` for other calls.
+pub(super) fn product(routine: &Routine, prepared: &PreparedRegion, memory: Memory<'_>) -> Option<Product> {
+    let PreparedRegion::Product(Matrix { format, rows, width }, count, _) = *prepared else { return None };
+    let data = memory.at(routine.ins[1]).cast_const();
+    let x = memory.at(routine.ins[0]).cast::<f32>().cast_const();
+    let y = memory.at(routine.outs[0]).cast::<f32>();
     Some(Product { weights: Weights { format, data, rows, width }, rows: Rows { x, y, count } })
 }
 
-/// Runs a claimed region.
+/// Runs a claimed call.
 ///
 /// # Safety
-/// As for [`super::run`].
-pub(super) unsafe fn run(call: &Call<'_>, region: &Region) -> Result<()> {
-    let types = &call.routine.types[..];
-    let unfit =
-        || Error::verify(format!("the cpu claims the region {} but has no code for this call", region.name));
-    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; the claims
-    // have checked these types.
+/// As for [`super::run`]. `prepared` was made for `routine`.
+pub(crate) unsafe fn run(routine: &Routine, prepared: &PreparedRegion, pool: &Pool, memory: Memory<'_>) {
+    let call = Call { routine, pool, memory };
+    // SAFETY: the caller guarantees buffers of the types of the routine, which no other thread accesses; these types have been
+    // checked when the call was prepared.
     unsafe {
-        let weights = |(format, rows, width), operand| {
-            let data = call.operand::<u8>(operand).as_ptr();
-            Weights { format, data, rows, width }
-        };
         let texts =
             |operand, time| Texts { slots: call.operand(operand), first: call.operand(operand + 1), time };
         // A pointer and not a slice, because a result may be the same memory.
-        let floats = |operand: usize| call.memory.0[call.routine.ins[operand]].cast::<f32>().cast_const();
+        let floats = |operand: usize| memory.at(routine.ins[operand]).cast::<f32>().cast_const();
         let bytes = |operand: usize| floats(operand).cast::<u8>();
         let out = call.result::<f32>(0).at(0);
-        match &*region.name {
-            DEQUANTIZE => {
-                let found = dequantizes(region, types).ok_or_else(unfit)?;
-                quantized::dequantize(call.pool, &weights(found, 0), out);
+        match *prepared {
+            PreparedRegion::Dequantize(Matrix { format, rows, width }) => {
+                let weights = Weights { format, data: bytes(0), rows, width };
+                quantized::dequantize(pool, &weights, out);
             }
-            DOT => {
-                let Product { weights, rows } = product(call).ok_or_else(unfit)?;
-                match multiplies(region, types) {
-                    Some((_, Compute::Bf16)) => quantized::dot_bf16(call.pool, &weights, rows),
-                    Some((_, Compute::Int8)) => quantized::int8::dot(call.pool, &[Product { weights, rows }]),
-                    _ => quantized::dot(call.pool, &weights, rows),
+            PreparedRegion::Product(_, _, compute) => {
+                if let Some(Product { weights, rows }) = product(routine, prepared, memory) {
+                    match compute {
+                        Compute::F32 => quantized::dot(pool, &weights, rows),
+                        Compute::Bf16 => quantized::dot_bf16(pool, &weights, rows),
+                        Compute::Int8 => int8::dot(pool, &[Product { weights, rows }]),
+                    }
                 }
             }
-            WRITE => {
-                let (cache, time) = writes(region, types).ok_or_else(unfit)?;
+            PreparedRegion::Write(cache, time) => {
                 let count = call.operand::<i64>(4);
-                cached::write(call.pool, cache, (bytes(0), out.cast()), bytes(1), texts(2, time), count);
+                cached::write(pool, cache, (bytes(0), out.cast()), bytes(1), texts(2, time), count);
             }
-            GROUPED | QUANTIZED_GROUPED => {
-                let found = groups(region, types).ok_or_else(unfit)?;
-                let values = match found.values {
-                    Values::Floats(_) => Values::Floats(floats(1)),
-                    Values::Quantized(format, _) => Values::Quantized(format, call.operand::<u8>(1).as_ptr()),
+            PreparedRegion::Grouped([groups, outputs, inputs], format) => {
+                let values = match format {
+                    None => Values::Floats(floats(1)),
+                    Some(format) => Values::Quantized(format, bytes(1)),
                 };
-                grouped::dot(call.pool, &Matrices { values, ..found }, floats(0), out, call.operand(2));
+                let matrices = Matrices { groups, outputs, inputs, values };
+                grouped::dot(pool, &matrices, floats(0), out, call.operand(2));
             }
-            ATTENTION => {
-                let (cache, time, attention) = attends(region, types).ok_or_else(unfit)?;
+            PreparedRegion::Attend(cache, time, attention) => {
                 let operands = [bytes(1), bytes(2)];
-                cached::attend(call.pool, (cache, attention), floats(0), operands, texts(3, time), out);
+                cached::attend(pool, (cache, attention), floats(0), operands, texts(3, time), out);
             }
-            _ => return Err(unfit()),
         }
     }
-    Ok(())
 }

@@ -3,18 +3,20 @@
 //! that a job reads. A job rounds the activations once, and divides its outputs among threads without waiting between
 //! products.
 
-use super::Call;
-use super::region::{integer_product, product};
+use super::region::{PreparedRegion, product};
 use crate::Pool;
 use crate::quantized::int8;
 use crate::tile::Memory;
-use gradus_compile::{BufferLocation, Plan, Step};
+use gradus_compile::{BufferLocation, Plan, Routine, Step};
 use gradus_ir::{Error, Result};
 
 /// Returns the number of steps from `first` on that run as one job. It is 1 unless they are products of integers.
 pub(crate) fn count(plan: &Plan, first: usize) -> usize {
     let routine = |i: usize| match plan.steps.get(i) {
-        Some(Step::Routine(r)) => integer_product(r).map(|(format, width)| (r, format, width)),
+        Some(Step::Routine(r)) => {
+            let weights = PreparedRegion::of_routine(r)?.integer_product()?;
+            Some((r, weights.format, weights.width))
+        }
         _ => None,
     };
     let Some((own, format, width)) = routine(first) else { return 1 };
@@ -61,16 +63,17 @@ pub(crate) fn weights(step: &Step) -> Option<usize> {
     }
 }
 
-/// Runs the steps of a job, as determined by [`count`].
+/// Runs the steps of a job, as determined by [`count`]: the routine of each step and its prepared call.
 ///
 /// # Safety
-/// As for [`super::run`], for each step.
-pub(crate) unsafe fn run(steps: &[Step], pool: &Pool, memory: Memory<'_>) -> Result<()> {
-    let of = |step: &Step| match step {
-        Step::Routine(routine) => product(&Call { routine, pool, memory }),
-        _ => None,
-    };
-    let products: Option<Vec<int8::Product>> = steps.iter().map(of).collect();
+/// As for [`super::run`], for each step. Each call was prepared for its routine.
+pub(crate) unsafe fn run<'a>(
+    steps: impl Iterator<Item = (&'a Routine, &'a PreparedRegion)>,
+    pool: &Pool,
+    memory: Memory<'_>,
+) -> Result<()> {
+    let products: Option<Vec<int8::Product>> =
+        steps.map(|(routine, prepared)| product(routine, prepared, memory)).collect();
     let products = products.ok_or_else(|| Error::verify("a step is not a product of integers"))?;
     // SAFETY: the caller guarantees operands and results of the extents of each step, which no other thread accesses;
     // `count` has checked that results do not overlap.

@@ -161,6 +161,11 @@ impl Reader {
         Ok(t)
     }
 
+    /// Returns the pages of the file to the system, which reads them again when they are used.
+    pub fn release(&self) {
+        self.map.release();
+    }
+
     /// Makes an error that names the file.
     pub fn failed(&self, why: impl ToString) -> Error {
         atomic::failed(&self.path, why)

@@ -1,4 +1,4 @@
-//! Makes tokenisers of the `tokenizers` library from the JSON of a `tokenizer.json`.
+//! Makes tokenisers of the `tokenizers` library from the JSON of a `tokenizer.json`. Clones share the tables of the model.
 //!
 //! The tables of BPE models are built here. The library reads them from JSON slowly, and panics at a pair whose text is
 //! longer than every token.
@@ -7,15 +7,63 @@ use super::refused;
 use gradus_ir::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokenizers::models::TrainerWrapper;
 use tokenizers::models::bpe::{BPE, Merges, Vocab};
 use tokenizers::{
-    AddedToken, DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, Tokenizer,
+    AddedToken, DecoderWrapper, Model, ModelWrapper, NormalizerWrapper, PostProcessorWrapper,
+    PreTokenizerWrapper, Token, TokenizerImpl,
 };
 
+/// A tokeniser of the library.
+pub(super) type Inner =
+    TokenizerImpl<SharedModel, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>;
+
+/// A model whose tables, which take most of a tokeniser's memory, are shared by all clones.
+#[derive(Clone, Debug)]
+pub(super) struct SharedModel(Arc<ModelWrapper>);
+
+impl SharedModel {
+    /// Returns true if this is a unigram model.
+    pub(super) fn is_unigram(&self) -> bool {
+        matches!(*self.0, ModelWrapper::Unigram(_))
+    }
+}
+
+impl Model for SharedModel {
+    type Trainer = TrainerWrapper;
+
+    fn tokenize(&self, sequence: &str) -> tokenizers::Result<Vec<Token>> {
+        self.0.tokenize(sequence)
+    }
+    fn token_to_id(&self, token: &str) -> Option<u32> {
+        self.0.token_to_id(token)
+    }
+    fn id_to_token(&self, id: u32) -> Option<String> {
+        self.0.id_to_token(id)
+    }
+    fn get_vocab(&self) -> HashMap<String, u32> {
+        self.0.get_vocab()
+    }
+    fn get_vocab_size(&self) -> usize {
+        self.0.get_vocab_size()
+    }
+    fn save(&self, folder: &Path, prefix: Option<&str>) -> tokenizers::Result<Vec<PathBuf>> {
+        self.0.save(folder, prefix)
+    }
+    fn get_trainer(&self) -> TrainerWrapper {
+        self.0.get_trainer()
+    }
+}
+
 /// Makes a tokeniser from all of a `tokenizer.json`.
-pub(super) fn tokenizer(bytes: &[u8]) -> Result<Tokenizer> {
+pub(super) fn tokenizer(bytes: &[u8]) -> Result<Inner> {
     let mut json: Json = serde_json::from_slice(bytes).map_err(refused)?;
-    let Some(model) = json.get_mut("model").filter(|m| m["type"] == "BPE") else { return part(json) };
+    let Some(model) = json.get_mut("model").filter(|m| m["type"] == "BPE") else {
+        return without_tables(json);
+    };
     let vocabulary: Option<Vocab> = match model.get_mut("vocab").map(Json::take) {
         Some(Json::Object(all)) => {
             all.into_iter().map(|(t, n)| Some((t, n.as_u64()?.try_into().ok()?))).collect()
@@ -42,9 +90,21 @@ fn pair(json: Json) -> Option<(String, String)> {
     }
 }
 
+/// Makes a tokeniser from JSON whose model is not a BPE model.
+pub(super) fn without_tables(mut json: Json) -> Result<Inner> {
+    let model = part::<ModelWrapper>(json.get_mut("model").map(Json::take).unwrap_or_default())?;
+    of_parts(&json, model)
+}
+
 /// Makes a tokeniser from JSON without the tables of its BPE model, and these tables.
-pub(super) fn with_tables(json: Json, vocabulary: Vocab, pairs: Merges) -> Result<Tokenizer> {
-    let mut tokenizer = Tokenizer::new(bpe(&json["model"], vocabulary, pairs)?);
+pub(super) fn with_tables(json: Json, vocabulary: Vocab, pairs: Merges) -> Result<Inner> {
+    let model = bpe(&json["model"], vocabulary, pairs)?;
+    of_parts(&json, model.into())
+}
+
+/// Makes a tokeniser from its model, and from the JSON of the other parts.
+fn of_parts(json: &Json, model: ModelWrapper) -> Result<Inner> {
+    let mut tokenizer = Inner::new(SharedModel(Arc::new(model)));
     let own = |name: &str| json.get(name).cloned().unwrap_or_default();
     tokenizer.with_normalizer(part::<Option<NormalizerWrapper>>(own("normalizer"))?).map_err(refused)?;
     tokenizer.with_pre_tokenizer(part::<Option<PreTokenizerWrapper>>(own("pre_tokenizer"))?);
@@ -87,6 +147,6 @@ fn bpe(json: &Json, vocabulary: Vocab, pairs: Merges) -> Result<BPE> {
 }
 
 /// A part of a tokeniser from its JSON.
-pub(super) fn part<T: DeserializeOwned>(json: Json) -> Result<T> {
+fn part<T: DeserializeOwned>(json: Json) -> Result<T> {
     serde_json::from_value(json).map_err(refused)
 }

@@ -6,7 +6,6 @@ use gradus_ir::{Error, Result};
 use gradus_nn::file::gguf::Metadata;
 use serde_json::{Map, Value as Json, json};
 use std::collections::{HashMap, HashSet};
-use tokenizers::Tokenizer as Inner;
 use tokenizers::models::bpe::Vocab;
 
 /// Types of tokens in GGUF files. Control tokens are special; user-defined tokens are matched in text first, but are not special.
@@ -130,7 +129,7 @@ pub fn json_of_gguf(m: &Metadata) -> Result<Json> {
 }
 
 /// Makes the tokeniser of a GGUF file's metadata. Scored pieces have no table of pairs: [`Pieces`] encodes them.
-pub(super) fn inner(m: &Metadata) -> Result<Inner> {
+pub(super) fn inner(m: &Metadata) -> Result<library::Inner> {
     let v = Vocabulary::new(m)?;
     let json = v.json()?;
     match v.pairs()? {
@@ -138,7 +137,7 @@ pub(super) fn inner(m: &Metadata) -> Result<Inner> {
             let pairs = pairs.into_iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
             library::with_tables(json, v.numbers::<Vocab, u32>()?, pairs)
         }
-        None => library::part(json),
+        None => library::without_tables(json),
     }
 }
 

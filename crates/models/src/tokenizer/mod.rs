@@ -13,10 +13,10 @@ pub use metadata::json_of_gguf;
 
 use gradus_ir::{Error, Result};
 use gradus_nn::file::gguf::Metadata;
+use library::Inner;
 use merges::Pieces;
 use std::collections::HashMap;
 use std::sync::Arc;
-use tokenizers::{ModelWrapper, Tokenizer as Inner};
 
 /// A tokeniser. See the [module](self).
 #[derive(Clone)]
@@ -67,7 +67,7 @@ impl Tokenizer {
         let added = added.into_iter().map(|(id, t)| (i64::from(id), (t.content, t.special))).collect();
         let decoder = trusting.get_decoder().map(serde_json::to_string);
         let byte_level = decoder.is_some_and(|d| d.is_ok_and(|json| json.contains("\"ByteLevel\"")));
-        let unigram = matches!(trusting.get_model(), ModelWrapper::Unigram(_));
+        let unigram = trusting.get_model().is_unigram();
         Ok(Tokenizer { plain, trusting, special, added, byte_level, unigram, scored: None })
     }
 

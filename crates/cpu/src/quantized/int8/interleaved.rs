@@ -42,25 +42,28 @@ pub(super) fn layout(format: Format) -> Option<(usize, usize)> {
 /// Returns the interleaved copy of weights, which is made at the first call. Returns `None` if the weights are not in a mapped
 /// file, or their format, their number of rows or the processor does not allow a copy.
 pub(super) fn interleaved(pool: &Pool, weights: &Weights) -> Option<Storage> {
-    layout(weights.format)?;
+    let (head, registers) = layout(weights.format)?;
     if !weights.rows.is_multiple_of(SIDE) || !super::vnni::available() {
         return None;
     }
     let bytes = std::ptr::slice_from_raw_parts(weights.data, weights.rows * weights.row_bytes());
     let kind = [weights.format as usize, weights.rows, weights.width];
-    gradus_mem::rearranged(bytes, kind, || interleave(pool, weights))
+    // SAFETY: `rearranged` gives memory for as many bytes as `weights` has.
+    gradus_mem::rearranged(bytes, kind, |to| unsafe {
+        interleave(pool, weights, (head, registers), to.as_ptr())
+    })
 }
 
-/// Copies weights in interleaved order. The number of rows is a multiple of 16.
-fn interleave(pool: &Pool, weights: &Weights) -> Option<Storage> {
-    let (head, registers) = layout(weights.format)?;
+/// Copies weights in interleaved order, with the [`layout`] of their format. The number of rows is a multiple of 16.
+///
+/// # Safety
+/// `to` has space for the bytes of all rows, which no other thread accesses.
+unsafe fn interleave(pool: &Pool, weights: &Weights, (head, registers): (usize, usize), to: *mut u8) {
     let (blocks, row_bytes, block_bytes) =
         (weights.blocks(), weights.row_bytes(), weights.format.block_bytes());
     // Flipping the highest bit of a signed byte adds 128, which makes it unsigned.
     let flip = if registers == 8 { 0x8080_8080u32 } else { 0 };
-    // SAFETY: the loops below write every byte: scales, offsets and integers of each block of each group of 16 rows.
-    let storage = unsafe { Storage::uninit(weights.rows * row_bytes)? };
-    let to = Elements(storage.as_ptr());
+    let to = Elements(to);
     let each = (TASK / (SIDE * row_bytes).max(1)).max(1);
     let groups = weights.rows / SIDE;
     pool.run(groups.div_ceil(each), &|task| {
@@ -69,7 +72,7 @@ fn interleave(pool: &Pool, weights: &Weights) -> Option<Storage> {
                 let to = to.at((group * blocks + block) * SIDE * block_bytes);
                 for lane in 0..SIDE {
                     // SAFETY: `group`, `lane` and `block` are below their counts, so the block is within the weights and
-                    // the storage. No two tasks have the same group of rows.
+                    // the copy. No two tasks have the same group of rows.
                     unsafe {
                         let from = weights.data.add((group * SIDE + lane) * row_bytes + block * block_bytes);
                         for number in 0..head / 2 {
@@ -86,7 +89,6 @@ fn interleave(pool: &Pool, weights: &Weights) -> Option<Storage> {
             }
         }
     });
-    Some(storage)
 }
 
 /// Computes the outputs `own` of all rows. `own` begins at a multiple of 16.
