@@ -23,6 +23,8 @@ class Tensor:
     def __init__(self, name, shape, time=False, local=False):
         self.name, self.shape, self.time, self.local = name, list(shape), time, local
         self.lines, self.constant, self.integer, self.bound = [], None, False, None
+        # True if lines made so far give the sizes of its axes.
+        self.sized = False
 
     def offsets(self):
         return [l.step[1] for l in self.lines if l.step and l.step[0] == "*"]
@@ -180,7 +182,8 @@ class Run:
             raise Wrong("a state is large")
         return out
 
-    def add(self, line, env, found):
+    def close(self, line):
+        """The terms of a line with their sums, and the indices of its guard. Raises `Ambiguous`."""
         key = id(line)
         if key not in self.closed:
             used = set(line.guard.mentions()) if line.guard else set()
@@ -196,7 +199,10 @@ class Run:
             if line.guard:
                 refuse(line.guard, set(line.left()) | {n for _, e in line.terms for n in e.mentions()}, False)
             self.closed[key] = (parts, used)
-        parts, used = self.closed[key]
+        return self.closed[key]
+
+    def add(self, line, env, found):
+        parts, used = self.close(line)
         for sign, tree, left in parts:
             names = sorted(n for n in set(left) | used | set(line.left()) if n not in env)
             for at in self.all(names):

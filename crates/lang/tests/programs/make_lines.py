@@ -16,7 +16,7 @@ class Maker:
         self.r = random.Random(seed)
         self.program = Program()
         self.count = 0
-        self.local_ok = set()
+        self.by_step = False
 
     # Leaves.
 
@@ -159,9 +159,10 @@ class Maker:
         return Power(out, 2) if kind < 0.8 else out
 
     def plain(self, tree, axis):
-        """Returns true if a tensor is read at an index itself, which gives the index its size."""
+        """Returns true if a tensor of known size is read at an index itself, which gives the index its size."""
         if isinstance(tree, Read):
-            return any(p.is_plain() and p.terms[0][1] == axis for p in tree.places)
+            known = tree.tensor.constant is not None or tree.tensor.sized
+            return known and any(p.is_plain() and p.terms[0][1] == axis for p in tree.places)
         return any(self.plain(p, axis) for p in tree.parts)
 
     def reduced(self, sources, indices, stay, depth):
@@ -194,6 +195,10 @@ class Maker:
                 body = lambda x, w: Sum([Product([Call("tanh", Product([x, w])), x]), w], [1, -1])
             self.use(name)
             return Own(name, body, [], *args)
+        # In a line without steps, time is the last axis of an argument, and the function would be along it.
+        if not self.by_step:
+            fixed = lambda steps: [s for s in steps if s is None or s[0] == "@"]
+            sources = [(t, fixed(steps)) for t, steps in sources if fixed(steps)]
         inner = name in ("dot", "most")
         axes = [n for n in stay if n != "t"]
         if not inner and not axes:
@@ -245,6 +250,7 @@ class Maker:
         """A line with these index names on the left. Raises `Wrong` if its loops are long."""
         indices = list(left)
         stay = list(left) + (["t"] if time else [])
+        self.by_step = step is not None and step[0] == "*"
         count = self.r.choice([1, 1, 2, 3]) if how in ("=", "+=", "sum=") else 1
         terms = []
         for n in range(count):
@@ -264,6 +270,7 @@ class Maker:
         if math.prod(sizes) > 400:
             raise Wrong("long loops")
         self.axes(line, left)
+        tensor.sized = True
         return line
 
     def axes(self, line, left):

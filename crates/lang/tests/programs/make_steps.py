@@ -32,9 +32,9 @@ class Steps(Maker):
         for name in ["X", "U"][: r.choice([0, 1, 2])]:
             self.constant(name, [r.choice([2, 3])] if name == "X" else [], time=True)
         program.declared = not any(t.time for t in program.tensors) or r.random() < 0.4
-        if r.random() < 0.3:
-            self.attempt(self.sum_over_time)
         bounded = r.random() < 0.2
+        if not bounded and r.random() < 0.3:
+            self.attempt(self.sum_over_time)
         for _ in range(30):
             saved = (list(program.tensors), set(program.axes), dict(program.sizes))
             try:
@@ -58,6 +58,9 @@ class Steps(Maker):
         program = self.program
         run = Run(program, {}, 1e-3)
         for t in program.tensors:
+            # A time that ends at once evaluates no line.
+            for l in t.lines:
+                run.close(l)
             if t.time and t.lines:
                 for s in range(run.last(t) + 1):
                     for p in positions(t.shape):
