@@ -8,6 +8,6 @@ mod saved;
 mod text;
 
 // Private modules, compiled here with their unit tests: tests of the library itself would compile all of it twice.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 #[path = "../src/ranges.rs"]
 mod ranges;

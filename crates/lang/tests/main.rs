@@ -22,9 +22,9 @@ mod seed;
 mod sizes;
 
 // Private modules, compiled here with their unit tests: tests of the library itself would compile all of it twice.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 #[path = "../src/rules/mod.rs"]
 mod closure_of_rules;
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 #[path = "../src/solve/trie.rs"]
 mod trie;

@@ -30,6 +30,6 @@ mod transforms;
 mod wgpu;
 
 // Private modules, compiled here with their unit tests: tests of the library itself would compile all of it twice.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 #[path = "../src/eager/inline_list.rs"]
 mod inline_list;
