@@ -19,7 +19,7 @@ KIT = ROOT / "target" / "kit"
 TESTS = {
     ("gradus-wgpu", "catalog"): "catalog",
     ("gradus-wgpu", "device"): "device",
-    ("gradus-gpu", "kernels"): "kernels",
+    ("gradus-gpu", "tests"): "kernels",
 }
 BINARIES = {("gradus-cli", "gradus"): "gradus"}
 EXAMPLES = {("gradus-gpu", "speed"): "speed"}
@@ -51,7 +51,7 @@ for test in every_op derivatives_of_every_op every_composite_and_its_gradient ra
     part "catalog: $test" 200 ./catalog --exact "$test" --nocapture
 done
 part "device tests" 120 ./device --test-threads 1
-part "kernels" 120 ./kernels
+part "kernels" 120 ./kernels kernels:: attention::
 part "attention of 1024 tokens" 60 ./speed 1024
 part "attention of 4096 tokens" 60 ./speed 4096
 part "check of a program" 60 ./gradus check mlp.eq --device wgpu
@@ -62,7 +62,8 @@ printf '%s' "$table"
 
 def built(arguments):
     """Runs cargo and returns the executables that it made, by package and target."""
-    command = ["cargo", *arguments, "--workspace", "--exclude", "gradus-bench", "--message-format", "json"]
+    packages = [part for package, _ in TESTS | BINARIES | EXAMPLES for part in ("--package", package)]
+    command = ["cargo", *arguments, *packages, "--message-format", "json"]
     output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
     found = {}
     for line in output.splitlines():

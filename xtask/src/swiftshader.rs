@@ -16,8 +16,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
         return Err(format!("{} does not exist; {NEEDS}", file.display()));
     }
     // Without an adapter the tests would be skipped, and this command would test nothing.
-    for tests in ["--package gradus-gpu --test tests -- kernels:: catalog::", "--package gradus-wgpu --tests"]
-    {
+    for tests in [
+        "--package gradus-gpu --test tests -- kernels:: attention:: catalog::",
+        "--package gradus-wgpu --tests",
+    ] {
         let arguments = format!("test {tests}");
         heading(format_args!("cargo {arguments}"));
         let status = cargo()

@@ -1,8 +1,8 @@
 //! Compares kernels over unusual layouts and sizes on a software adapter with the reference. Results must be within the
 //! bounds of the ops.
 
-use crate::common::{Gpu, Variant, attention, attention_as, attention_with, limits, planned};
-use gradus_compile::{Step, Text};
+use crate::common::{Gpu, attention, limits, planned};
+use gradus_compile::Text;
 use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, SMALL, translate};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::conv::Conv;
@@ -14,7 +14,6 @@ use gradus_ir::ops::sort::Sort;
 use gradus_ir::ops::source::RandomBits;
 use gradus_ir::ops::{Bound, Combine, Form, movement};
 use gradus_ir::reference::evaluate;
-use gradus_ir::transform::vjp;
 use gradus_ir::{Aval, C, DType, Graph, Literal, Op};
 use gradus_testkit::compare::{Allowed, compare, largest, ulp};
 use gradus_testkit::random::Random;
@@ -49,7 +48,7 @@ fn bounds(graph: &Graph) -> f64 {
 /// Compares a graph on the adapter with the reference in both kinds of text, with and without barriers. Errors may be at
 /// most the bounds of the ops times the largest value times `terms`, the number of terms of the longest sum whose terms
 /// have both signs.
-fn check(name: &str, graph: &Graph, terms: f64) {
+pub(crate) fn check(name: &str, graph: &Graph, terms: f64) {
     let mut random = Random::new(7);
     let inputs: Vec<Literal> = graph.input_avals().iter().map(|a| random.literal(a)).collect();
     let expected = evaluate(graph, &inputs).expect("a value");
@@ -241,40 +240,6 @@ fn running_combinations() {
     }
 }
 
-/// Tests attention. If there are few rows and barriers are cheap, threads share rows; with the last sizes each thread has
-/// its own row.
-#[test]
-fn attention_with_gradients() {
-    // With multiples of four features and enough rows, tiles of scores are in shared memory.
-    for (sizes, causal) in [
-        ([4, 300, 300, 4], false),
-        ([8, 250, 130, 5], true),
-        ([70, 1000, 9, 4], false),
-        ([3, 350, 70, 64], true),
-        ([16, 64, 96, 20], false),
-        ([8, 128, 33, 40], true),
-    ] {
-        let forward = attention(sizes, causal);
-        check(&format!("attention {sizes:?}"), &forward, 1.0);
-        let backward = vjp(&forward, &[0, 1, 2]).expect("a gradient");
-        check(&format!("gradients of attention {sizes:?}"), &backward, 1.0);
-    }
-}
-
-#[test]
-fn variants_of_attention() {
-    let sizes = [6, 180, 200, 12];
-    for (group, window, softcap) in
-        [(3, None, None), (1, Some(40), None), (1, None, Some(0.5)), (2, Some(70), Some(2.0))]
-    {
-        let variant = Variant { causal: true, group, window, softcap };
-        let forward = attention_with("scaled_dot_product_attention", sizes, &variant);
-        check(&format!("{variant:?}"), &forward, 1.0);
-        let backward = vjp(&forward, &[0, 1, 2]).expect("a gradient");
-        check(&format!("gradients of {variant:?}"), &backward, 1.0);
-    }
-}
-
 /// A dispatch in two dimensions may have more groups than the kernel has tiles. These groups must not write.
 #[test]
 fn more_groups_than_tiles() {
@@ -383,7 +348,7 @@ fn complex_quotients_where_divisions_are_inexact() {
 }
 
 /// Runs a graph with these limits; returns the program and its results, compared with the reference.
-fn with_limits(g: &Graph, limits: &Limits, terms: f64) -> GpuProgram {
+pub(crate) fn with_limits(g: &Graph, limits: &Limits, terms: f64) -> GpuProgram {
     let mut random = Random::new(3);
     let inputs: Vec<Literal> = g.input_avals().iter().map(|a| random.literal(a)).collect();
     let plan = planned(g, limits).expect("a plan");
@@ -398,41 +363,6 @@ fn with_limits(g: &Graph, limits: &Limits, terms: f64) -> GpuProgram {
         compare(e, f, Allowed::Each(&each)).unwrap_or_else(|d| panic!("{d}"));
     }
     program
-}
-
-/// Scores have 1.4 MB, but a binding has 1 MiB. Attention as a region runs, also its gradients, because it does not store
-/// the scores. As products it is rejected at compilation because of the size of the scores.
-#[test]
-fn attention_whose_scores_exceed_a_binding() {
-    let sizes = [4, 300, 300, 4];
-    for barriers in [Barriers::Cheap, Barriers::Dear] {
-        let small = Limits { binding: 1 << 20, ..limits(barriers) };
-        let region = vjp(&attention(sizes, true), &[0, 1, 2]).expect("a gradient");
-        with_limits(&region, &small, 4.0);
-        let products = vjp(&attention_as("products", sizes, true), &[0, 1, 2]).expect("a gradient");
-        let why = planned(&products, &small).expect_err("a refusal").to_string();
-        assert!(why.contains("1440000 bytes"), "{why}");
-    }
-}
-
-/// Attention of medium size is faster as products with the scores in memory. With more scores, with few keys or with a
-/// window, it runs as a region.
-#[test]
-fn regions_of_attention() {
-    for (sizes, region) in
-        [([16, 1024, 1024, 64], false), ([16, 4096, 4096, 64], true), ([64, 128, 128, 32], true)]
-    {
-        for name in ["scaled_dot_product_attention", "products"] {
-            let plan = planned(
-                &attention_as(name, sizes, false),
-                &Limits { binding: 2 << 30, ..limits(Barriers::Cheap) },
-            )
-            .expect("a plan");
-            let claimed =
-                plan.steps.iter().any(|s| matches!(s, Step::Routine(r) if matches!(r.op, Op::Call(_))));
-            assert_eq!(claimed, region && name != "products", "{name} {sizes:?}");
-        }
-    }
 }
 
 /// Temporaries that together exceed a binding are in several pages, each of which is a buffer. Checks find an index out
