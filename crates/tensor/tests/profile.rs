@@ -1,6 +1,6 @@
 //! Traces of timed steps, as JSON that Perfetto reads.
 
-use gradus_compile::Work;
+use gradus_device::Work;
 use gradus_tensor::{TimedStep, Timeline};
 use std::time::Duration;
 
