@@ -20,3 +20,4 @@ mod relations;
 mod rules;
 mod seed;
 mod sizes;
+mod times;
