@@ -20,6 +20,7 @@ mod relations;
 mod rules;
 mod seed;
 mod sizes;
+mod times;
 
 // Private modules, compiled here with their unit tests: tests of the library itself would compile all of it twice.
 #[allow(dead_code, unreachable_pub)]

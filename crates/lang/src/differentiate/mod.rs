@@ -204,7 +204,7 @@ impl Program {
             blocked: Vec::new(),
             doubtful: Vec::new(),
             laid_out: HashSet::new(),
-            ahead: HashSet::new(),
+            helpers: HashSet::new(),
             inferred: Vec::new(),
             complex,
         };
@@ -214,7 +214,8 @@ impl Program {
         let at = self.definition(&loss).map(|d| d.span).unwrap_or_default();
         walk.lines.push(line(target, Kind::Call(Box::new(seed)).bare(), at));
         equations.iter().rev().for_each(|e| walk.equation(e));
-        let (lines, blocked) = (without_nothing(walk.lines, &walk.prefix, program), walk.blocked);
+        let (lines, blocked) =
+            (without_nothing(walk.lines, &walk.prefix, &walk.helpers, program), walk.blocked);
         doubtful.extend(walk.doubtful);
         let with: HashSet<&str> = lines.iter().map(|e| &*e.target.name).collect();
         if !walk.refused.is_empty() {
@@ -359,12 +360,17 @@ impl Program {
 }
 
 /// Removes lines that read a gradient to which nothing contributes: that gradient is 0.
-fn without_nothing(mut lines: Vec<Equation>, prefix: &str, program: &Program) -> Vec<Equation> {
+fn without_nothing(
+    mut lines: Vec<Equation>,
+    prefix: &str,
+    helpers: &HashSet<Name>,
+    program: &Program,
+) -> Vec<Equation> {
     loop {
         let with: HashSet<&Name> = lines.iter().map(|e| &e.target.name).collect();
         let is_nothing = |r: &Ref| {
             let of = r.name.strip_prefix(prefix).is_some_and(|n| program.definition(n).is_some());
-            of && !with.contains(&r.name)
+            (of || helpers.contains(&r.name)) && !with.contains(&r.name)
         };
         let kept: Vec<bool> = lines.iter().map(|e| !e.value.any_ref(&mut |r| is_nothing(r))).collect();
         if kept.iter().all(|k| *k) {

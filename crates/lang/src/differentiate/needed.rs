@@ -84,10 +84,22 @@ pub(crate) fn condition(e: &Equation, needed: &Needed, program: &Program) -> Opt
     let mut taken: Names = e.value.index_names().into_iter().chain(own).collect();
     taken.extend(e.guard.iter().flat_map(Expr::index_names));
     let inside = condition.index_names();
-    let met: Vec<Name> = inside.iter().filter(|n| taken.contains(n)).cloned().collect();
+    // An equation has one name for time; other indices over all steps have that name with primes.
+    let times: Vec<Name> =
+        condition.refs().into_iter().filter_map(|r| Some(moving(&r.places)?.0.clone())).collect();
+    let time = times.iter().find_map(|n| names.get(n)).or(moving(&e.target.places).map(|t| t.0)).cloned();
+    let stem = |n: &Name| Name::from(n.trim_end_matches('\''));
+    let base = |n: &Name| {
+        time.iter().find(|t| times.contains(n) && !names.contains_key(n) && stem(n) != stem(t)).cloned()
+    };
+    let met: Vec<(Name, Name)> = inside
+        .iter()
+        .filter(|n| taken.contains(n) || base(n).is_some())
+        .map(|n| (n.clone(), base(n).unwrap_or(n.clone())))
+        .collect();
     taken.extend(inside);
-    for name in met {
-        let new = fresh(&name, &taken, program);
+    for (name, base) in met {
+        let new = fresh(&base, &taken, program);
         taken.insert(new.clone());
         names.insert(name, new);
     }

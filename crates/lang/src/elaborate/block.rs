@@ -203,9 +203,11 @@ impl Program {
         // Appended lines with time may read this sum over time, and a plain `=` would then be ambiguous.
         for e in self.equations.iter().filter(|e| e.span.file == 0 && read.contains(&e.target.name)) {
             let sign = || {
-                let before = text.get(e.target.span.start as usize..e.value.span.start as usize)?;
-                // Each term is an equation, but only the first one follows the `=` in the text.
-                let end = before.rfind('=').filter(|at| !before[*at..].contains(['+', '-']))?;
+                // Each term is an equation; the sign is before the first one.
+                let terms = self.equations.iter().filter(|o| o.target.span == e.target.span);
+                let first = terms.map(|o| o.value.span.start).min()?;
+                let before = text.get(e.target.span.start as usize..first as usize)?;
+                let end = before.rfind('=')?;
                 let start = if before[..end].ends_with('+') { end - 1 } else { end };
                 let at = |n: usize| e.target.span.start + n as u32;
                 Some(Span { start: at(start), end: at(end + 1), ..e.target.span })

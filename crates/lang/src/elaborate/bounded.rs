@@ -5,7 +5,9 @@
 use crate::program::Program;
 use crate::syntax::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::syntax::diagnostic::Diagnostic;
+use crate::syntax::indices::keys;
 use crate::syntax::source::Span;
+use std::collections::HashMap;
 
 /// The time of a state that a line writes one step ahead.
 fn ahead(r: &Ref) -> Option<&Name> {
@@ -27,6 +29,28 @@ fn covers_all(r: &Ref) -> bool {
         Index::Time(..) => true,
         _ => false,
     })
+}
+
+/// Counts how often an expression mentions each index.
+fn mentions(e: &Expr, out: &mut HashMap<Name, usize>) {
+    let own = match &e.kind {
+        Kind::Ref(r) => keys(r),
+        Kind::Of(_, index) => vec![index.clone()],
+        _ => Vec::new(),
+    };
+    own.into_iter().for_each(|n| *out.entry(n).or_default() += 1);
+    e.any_part(|part| {
+        mentions(part, out);
+        false
+    });
+}
+
+/// Returns true if the mean of a line is over an index that several parts of its value have: inside of a choice, they
+/// would be summed over it.
+fn joins_indices(e: &Equation) -> bool {
+    let (mut all, left) = (HashMap::new(), keys(&e.target));
+    mentions(&e.value, &mut all);
+    all.iter().any(|(n, count)| *count > 1 && !left.contains(n))
 }
 
 /// The condition at the current step.
@@ -52,13 +76,28 @@ impl Program {
             if is_gradient(&e.target.name) || e.guard.as_ref().is_some_and(|g| reads(g, go)) {
                 continue;
             }
+            let holds = condition(go, &time, *at);
+            let places = e.target.places.iter().map(|p| match &p.index {
+                Index::Time(t, _) => Place { index: Index::Time(t.clone(), 0), ..p.clone() },
+                _ => p.clone(),
+            });
+            let before = Ref { places: places.collect(), ..e.target.clone() };
+            let before = Kind::Ref(before).at(e.target.span);
+            // A mean has one line: the mean of equal values is that value.
             if e.projection == Projection::Avg {
-                let what = format!("`{}` is a mean, and its time ends by a condition", e.target.name);
-                let help = "give the mean a name of its own, and read it in the state";
-                faults.push(Diagnostic::error(e.target.span, what).help(help));
+                if joins_indices(e) {
+                    let what = format!("`{}` is a mean, and its time ends by a condition", e.target.name);
+                    let help = "give the mean a name of its own, and read it in the state";
+                    faults.push(Diagnostic::error(e.target.span, what).help(help));
+                } else if !matches!(&e.value.kind, Kind::Choose(three) if three[0] == holds) {
+                    let ended = Kind::Not(Box::new(holds.clone())).at(*at);
+                    let either = |g: Expr| Kind::Or(Box::new([ended, g])).at(*at);
+                    e.guard = e.guard.take().map(either);
+                    let span = e.value.span;
+                    e.value = Kind::Choose(Box::new([holds, e.value.clone(), before])).at(span);
+                }
                 continue;
             }
-            let holds = condition(go, &time, *at);
             let full = covers_all(&e.target);
             let keeps = |k: &Equation| {
                 k.target.name == e.target.name && (covers_all(&k.target) || k.target == e.target)
@@ -68,14 +107,9 @@ impl Program {
                 kept.retain(|k| k.target.name != e.target.name || covers_all(&k.target));
             }
             if !kept.iter().any(keeps) {
-                let places = e.target.places.iter().map(|p| match &p.index {
-                    Index::Time(t, _) => Place { index: Index::Time(t.clone(), 0), ..p.clone() },
-                    _ => p.clone(),
-                });
-                let before = Ref { places: places.collect(), ..e.target.clone() };
                 kept.push(Equation {
                     guard: Some(Kind::Not(Box::new(holds.clone())).at(*at)),
-                    value: Kind::Ref(before).at(e.target.span),
+                    value: before,
                     ..e.clone()
                 });
             }

@@ -260,20 +260,15 @@ fn mixes(call: &Call, program: &Program) -> bool {
     }
 }
 
-/// Returns true if a call is of a function of the program, or of the derivative of one.
-fn is_user(call: &Call, program: &Program) -> bool {
-    builtin::find(&call.function, program).is_some_and(|c| matches!(c.base, Base::User(_)))
-}
-
 /// Returns true if an expression would see time as an axis if all steps were computed at once: it contains a call that
 /// mixes elements of an argument with this time, or a reduction over it.
 pub(crate) fn sees_time(e: &Expr, time: &Name, program: &Program) -> bool {
-    let moves = |e: &Expr| e.any_ref(&mut |r| moving(&r.places).is_some_and(|t| t.0 == time));
+    let moves = |e: &Expr| e.any_ref(&mut |r| crate::elaborate::scope::keys(r).contains(time));
     let here = match &e.kind {
         Kind::Call(call) => {
             // The derivative by an argument is summed over the axes that the argument lacks, so time must not be one of them.
             let sums = || call.named.iter().any(|(k, _)| &**k == "wrt") && !call.args.iter().all(moves);
-            call.args.iter().any(moves) && (mixes(call, program) || is_user(call, program) && sums())
+            call.args.iter().any(moves) && (mixes(call, program) || sums())
         }
         Kind::Reduce(_, axes, _) => axes.contains(time),
         _ => false,

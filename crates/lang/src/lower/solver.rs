@@ -18,6 +18,7 @@ use crate::builtin::Verdict;
 use crate::builtin::named::Named;
 use crate::differentiate::{Needed, condition, where_needed};
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Place, Ref};
+use crate::elaborate::scope::keys;
 use crate::elaborate::{Core, Equations, Group, Solved};
 use crate::lower::eval::{Eval, Fault, Term, Value, Values};
 use crate::solve::Options;
@@ -41,6 +42,12 @@ pub(crate) struct Solver<'a> {
     needed: Needed,
     /// The sizes of names' indices, for terms that cannot determine them alone.
     extents: HashMap<Name, Vec<Option<usize>>>,
+}
+
+/// Returns true if an equation reads at an offset or by index arithmetic.
+fn has_arithmetic(e: &Equation) -> bool {
+    let moved = |p: &Place| matches!(p.index, Index::Affine(_) | Index::Named(_, 1.. | ..=-1));
+    e.any_read(&mut |r| r.places.iter().any(moved))
 }
 
 /// True for a `cast`.
@@ -157,8 +164,35 @@ impl<'a> Solver<'a> {
         values: &Values,
         moment: Option<&HashMap<(Name, i64), Value>>,
     ) -> Eval<Named> {
+        let kept_by = self.extents.get(&e.target.name).cloned().unwrap_or_default();
+        self.sized_term(e, values, moment, kept_by)
+    }
+
+    /// As `term`, with sizes for the indices of the left side where the term itself has none.
+    fn sized_term(
+        &self,
+        e: &'a Equation,
+        values: &Values,
+        moment: Option<&HashMap<(Name, i64), Value>>,
+        kept_by: Vec<Option<usize>>,
+    ) -> Eval<Named> {
         let mut term = Term::new(self.core, self.options, values, &self.batch, moment, e)?;
-        term.kept_by = self.extents.get(&e.target.name).cloned().unwrap_or_default();
+        term.kept_by = kept_by;
+        if e.target.places.iter().any(|p| p.index.is_arithmetic()) {
+            // Other terms of the line may have an index of the left side.
+            let (all, same) = (self.equations.equations, |o: &&Equation| o.target.span == e.target.span);
+            let before = all.iter().take(e.number).rev().take_while(same);
+            let after = all.iter().skip(e.number + 1).take_while(same);
+            for other in before.chain(after).filter(|o| o.target == e.target) {
+                let other = Term::new(self.core, self.options, values, &self.batch, moment, other);
+                let Ok(other) = other else { continue };
+                for index in keys(&e.target) {
+                    if let Some(size) = other.sizes.get(&index) {
+                        term.sizes.entry(index).or_insert(*size);
+                    }
+                }
+            }
+        }
         term.infer_sizes()?;
         term.evaluate_where(self.condition(e, values).filter(|_| moment.is_none()).as_ref())
     }
@@ -175,10 +209,8 @@ impl<'a> Solver<'a> {
     /// `A[i] + even(i)`, or index arithmetic.
     fn note_extents(&mut self, name: usize) {
         let own = self.own(name);
-        let of_index = |e: &&Equation| [&e.value].into_iter().chain(&e.guard).any(Expr::is_of_index);
-        let moved = |p: &Place| matches!(p.index, Index::Affine(_) | Index::Named(_, 1.. | ..=-1));
-        let arithmetic = |e: &&Equation| e.any_read(&mut |r| r.places.iter().any(moved));
-        if own.len() < 2 || !own.iter().any(|e| of_index(e) || arithmetic(e)) {
+        let of_index = |e: &Equation| [&e.value].into_iter().chain(&e.guard).any(Expr::is_of_index);
+        if own.len() < 2 || !own.iter().any(|e| of_index(e) || has_arithmetic(e)) {
             return;
         }
         let mut extents = vec![None; own[0].target.places.len()];

@@ -168,10 +168,16 @@ impl Back<'_, '_> {
 
     /// Emits a line, with the sizes that indices have in the equation.
     pub(super) fn emit(&mut self, target: Ref, value: Expr) -> Option<()> {
-        let value = self.with_sizes(&target, value);
-        let mut value = self.with_few_primes(&target, value);
-        size(&mut value, self.equation, self.program);
+        let value = self.sized(&target, value);
         self.print(target, value)
+    }
+
+    /// A value with the sizes that indices have in the equation.
+    pub(super) fn sized(&mut self, target: &Ref, value: Expr) -> Expr {
+        let value = self.with_sizes(target, value);
+        let mut value = self.with_few_primes(target, value);
+        size(&mut value, self.equation, self.program);
+        value
     }
 
     /// Emits a line as it is.
@@ -285,7 +291,7 @@ fn plain_name<E>(p: &ast::Place<E>) -> Option<Name> {
 }
 
 /// The entry without its offset in time.
-pub(super) fn at_same_step(p: &Place) -> Place {
+fn at_same_step(p: &Place) -> Place {
     match &p.index {
         Index::Time(name, _) => Place { index: Index::Time(name.clone(), 0), ..p.clone() },
         _ => p.clone(),

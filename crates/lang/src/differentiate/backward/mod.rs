@@ -104,8 +104,8 @@ pub(super) struct Walk<'a> {
     pub(super) doubtful: Vec<Diagnostic>,
     /// The tensors whose gradients have all time steps and elements.
     pub(super) laid_out: HashSet<Name>,
-    /// The names of helper sums: contributions from after the last time step, or per step.
-    pub(super) ahead: HashSet<Name>,
+    /// The names of contributions that have lines of their own because of their time.
+    pub(super) helpers: HashSet<Name>,
     /// The names of ones along inferred indices, by equation and index.
     pub(super) inferred: Vec<((Span, Name), Name)>,
     /// The names whose values are complex, including gradients.
@@ -383,11 +383,12 @@ impl Back<'_, '_> {
         e.renamed(&names)
     }
 
-    /// A cotangent for something with these indices, and the others that it is summed over. Those that one tensor only
-    /// has are summed with the line.
+    /// A cotangent for something with these indices, and the others that it is summed over. Those that appear once are
+    /// summed with the line.
     fn closed(&self, ct: Expr, own: &[Name]) -> (Expr, Vec<Name>) {
-        let refs = ct.refs();
-        let several = |n: &Name| refs.iter().filter(|r| keys(r).contains(n)).count() > 1;
+        let mut mentions = HashMap::new();
+        ct.mentions(&mut mentions);
+        let several = |n: &Name| mentions.get(n).is_some_and(|count| *count > 1);
         let others = ct.axis_order(self.program).into_iter().filter(|n| !own.contains(n) && several(n));
         // Within a step there is no sum over time.
         let others = others.filter(|n| self.step.as_ref() != Some(n));

@@ -7,7 +7,6 @@ use crate::differentiate::scatter::is_written_in_parts;
 use crate::elaborate::core::{Expr, Index, Kind, Origin, Place, Ref};
 use crate::elaborate::scope::{Names, fresh, key, keys, numbered};
 use crate::syntax::ast::{self, Comparison, Name, Projection};
-use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::indices::is_timed;
 use crate::syntax::source::Span;
 
@@ -38,16 +37,10 @@ impl Back<'_, '_> {
                 let count = self.helper(&places, ones, "count", Projection::Sum, e.guard.clone())?;
                 self.by_count(ct.clone(), reference(count, places))?
             }
-            Projection::Prod => match self.factor_of_product(&places).filter(|_| !several) {
-                Some(pulled) => pulled,
-                None => {
-                    let what =
-                        format!("lines of `{}` that multiply parts of it have no derivative", e.target.name);
-                    let help = "give the lines names of their own, and combine those";
-                    self.walk.refused.push(Diagnostic::error(e.target.span, what).help(help));
-                    return None;
-                }
-            },
+            Projection::Prod => {
+                let from = if several { self.beside_other_lines()? } else { self.walk.name(&e.target.name) };
+                self.factor_of_product(&places, from)?
+            }
             _ => {
                 let Kind::Ref(value) = &e.value.kind else { return Some(None) };
                 let read = reference(e.target.name.clone(), places.clone());
@@ -108,7 +101,7 @@ impl Back<'_, '_> {
 
     /// The derivative of a product of values written at positions, for one of them. It is computed from the other factors
     /// instead of by division, so that factors of 0 are correct.
-    fn factor_of_product(&mut self, written: &[Place]) -> Option<Expr> {
+    fn factor_of_product(&mut self, written: &[Place], from: Name) -> Option<Expr> {
         let e = self.equation;
         let mut taken: Names = self.all.clone();
         let (mut places, mut conditions) = (Vec::new(), Vec::new());
@@ -125,13 +118,43 @@ impl Back<'_, '_> {
         let condition = conditions.into_iter().reduce(|a, b| bare(Kind::And(Box::new([a, b]))))?;
         let timed: Vec<Name> = written.iter().filter(|p| is_timed(p)).filter_map(key).collect();
         let axes: Vec<Name> = keys(&e.target).into_iter().filter(|k| !timed.contains(k)).collect();
-        let all = reference(self.walk.name(&e.target.name), places.clone());
+        let all = reference(from, places.clone());
         let ones = self.made("ones_like".into(), vec![all.clone()], Vec::new(), None)?;
         let body = choose(condition.clone(), times(e.value.clone(), [ones]), 1.0);
         let pulled = self.reduced(Projection::Prod, body, all, axes)?;
         let chosen = choose(condition, pulled, 0.0);
         let gone = places.iter().filter(|p| !is_timed(p)).filter_map(key).collect();
         Some(bare(Kind::Reduce(Projection::Sum, gone, Box::new(chosen), Origin::Written)))
+    }
+
+    /// The name of the cotangent of a product of several lines, times what the lines other than this one multiply.
+    fn beside_other_lines(&mut self) -> Option<Name> {
+        let e = self.equation;
+        let all = self.walk.all_places(&e.target.name, &plain(&e.target.places));
+        let mut factors = Vec::new();
+        let equations = self.walk.equations;
+        for other in equations.iter().filter(|o| o.target.name == e.target.name && o.number != e.number) {
+            let name = self.helper_name("factor");
+            let like = reference(e.target.name.clone(), all.clone());
+            let ones = self.made("ones_like".into(), vec![like], Vec::new(), None)?;
+            self.push_local(&name, all.clone(), ones, Projection::Prod, None)?;
+            let (places, guard) = (plain(&other.target.places), other.guard.clone());
+            self.push_local(&name, places, other.value.clone(), Projection::Prod, guard)?;
+            factors.push(reference(name, all.clone()));
+        }
+        let ct = times(reference(self.walk.name(&e.target.name), all.clone()), factors);
+        let name = self.helper_name("line");
+        self.push_local(&name, all, ct, Projection::Sum, None)?;
+        Some(name)
+    }
+
+    /// A new name for a helper of the gradient of the left side.
+    fn helper_name(&self, word: &str) -> Name {
+        let base = format!("{}{}_{word}", self.walk.prefix, self.equation.target.name);
+        let lines = &self.walk.lines;
+        let free =
+            |n: &Name| self.program.definition(n).is_none() && !lines.iter().any(|l| l.target.name == *n);
+        numbered(&base, 1).find(free).unwrap_or_default()
     }
 
     /// Adds a helper line that gradient lines read, with 0 at elements that it does not write. Returns its name.
@@ -144,11 +167,7 @@ impl Back<'_, '_> {
         guard: Option<Expr>,
     ) -> Option<Name> {
         let of = &self.equation.target.name;
-        let base = format!("{}{of}_{word}", self.walk.prefix);
-        let lines = &self.walk.lines;
-        let free =
-            |n: &Name| self.program.definition(n).is_none() && !lines.iter().any(|l| l.target.name == *n);
-        let name = numbered(&base, 1).find(free).unwrap_or_default();
+        let name = self.helper_name(word);
         let whole = |p: &Place| matches!(p.index, Index::Named(_, 0)) || is_timed(p);
         if !places.iter().all(whole) {
             let all = self.walk.all_places(of, places);

@@ -1,12 +1,12 @@
 //! Time: contributions to steps. Within a step, time is not an axis, and nothing is summed over it.
 
-use super::contribute::at_same_step;
 use super::{Back, bare, reference};
 use crate::builtin;
 use crate::elaborate::core::{Expr, Index, Kind, Place, Ref};
+use crate::elaborate::scope::{distinct, numbered, place_keys};
 use crate::elaborate::time::sees_time;
 use crate::syntax::ast::{Comparison, Name};
-use crate::syntax::indices::moving;
+use crate::syntax::indices::{is_timed, moving};
 use crate::syntax::source::Span;
 
 fn target(name: &Name, places: Vec<Place>) -> Ref {
@@ -15,7 +15,7 @@ fn target(name: &Name, places: Vec<Place>) -> Ref {
 
 impl Back<'_, '_> {
     /// Emits the line that adds a cotangent to the gradient of a tensor at these indices.
-    pub(super) fn add(&mut self, r: &Ref, mut places: Vec<Place>, mut ct: Expr) -> Option<()> {
+    pub(super) fn add(&mut self, r: &Ref, places: Vec<Place>, ct: Expr) -> Option<()> {
         let by = moving(&r.places).map_or(0, |t| t.1);
         if by < 0 || r.places.iter().any(|p| matches!(p.index, Index::Moment(_))) {
             self.all_elements(r)?;
@@ -23,35 +23,52 @@ impl Back<'_, '_> {
         if self.fixed_step(r, &places, &ct)? {
             return Some(());
         }
-        let name = self.walk.name(&r.name);
-        if by > self.last_step(&r.name) {
-            // Steps after the tensor's last are read as 0 and have no gradient. Contributions to them are dropped by a
-            // helper name that has only the existing steps.
-            let ahead = Name::from(format!("{name}_ahead"));
-            let now: Vec<Place> = self.walk.all_places(&r.name, &places).iter().map(at_same_step).collect();
-            self.emit(target(&ahead, places), ct)?;
-            // All reads ahead are added to the helper name, which is read back once.
-            if !self.walk.ahead.insert(ahead.clone()) {
-                return Some(());
+        let (mut to, mut ct) = (target(&self.walk.name(&r.name), places), ct);
+        let (step, read) = (moving(&self.equation.target.places), moving(&to.places));
+        let (step, read) = (step.map(|t| t.0.clone()), read.map(|t| t.0.clone()));
+        let sees = |t: &Name| sees_time(&ct.surface(), t, self.program);
+        match (step, &read) {
+            // Time is not an axis in the equation, but would be one in a sum over the steps.
+            (Some(t), None) if sees(&t) => {
+                ct = self.apart(&to, ct, "steps", Index::Time(t.clone(), 0), Index::Time(t, 0))?
             }
-            ct = reference(ahead, now.clone());
-            places = now;
-        }
-        // A function without time among its parameters is called at every step, so its contributions are summed over
-        // the steps.
-        let time = moving(&self.equation.target.places).map(|t| t.0.clone());
-        let each = |t: &Name| moving(&places).is_none() && sees_time(&ct.surface(), t, self.program);
-        if let Some(time) = time.filter(each) {
-            let steps = Name::from(format!("{name}_steps"));
-            let now = Place { index: Index::Time(time, 0), dotted: false, span: Span::default() };
-            self.emit(target(&steps, places.iter().cloned().chain([now.clone()]).collect()), ct)?;
-            if !self.walk.ahead.insert(steps.clone()) {
-                return Some(());
+            // Time is an axis in the equation, but would not be one in a line that writes to the steps.
+            (None, Some(t)) if sees(t) => {
+                let axis = Index::Named(t.clone(), 0);
+                ct = self.apart(&to, ct, "axis", axis.clone(), axis)?;
             }
-            places = self.walk.all_places(&r.name, &places);
-            ct = reference(steps, places.iter().cloned().chain([now]).collect());
+            _ => {}
         }
-        self.emit(target(&name, places), ct)
+        // Steps after the tensor's last are read as 0 and have no gradient. Contributions to them are dropped by a name
+        // that has only the existing steps.
+        let last = self.last_step(&r.name);
+        if let Some(time) = read.filter(|_| by > last) {
+            let [all, existing] = [by, last].map(|by| Index::Time(time.clone(), by));
+            ct = self.apart(&to, ct, "ahead", all, existing.clone())?;
+            to.places.iter_mut().filter(|p| is_timed(p)).for_each(|p| p.index = existing.clone());
+        }
+        self.emit(to, ct)
+    }
+
+    /// Gives a contribution a name of its own, with the indices of the left side `to` and a time. Returns a read of it.
+    fn apart(&mut self, to: &Ref, value: Expr, word: &str, written: Index, read: Index) -> Option<Expr> {
+        let value = self.sized(to, value);
+        let base = format!("{}_{word}", to.name);
+        let free = |n: &Name| !self.walk.helpers.contains(n) && self.program.definition(n).is_none();
+        let name = [Name::from(&*base)].into_iter().chain(numbered(&base, 2)).find(free)?;
+        self.walk.helpers.insert(name.clone());
+        let plain = to.places.iter().filter(|p| !is_timed(p));
+        let time = match &written {
+            Index::Named(time, _) | Index::Time(time, _) => time,
+            _ => return None,
+        };
+        let own = distinct(plain.flat_map(place_keys).filter(|n| n != time));
+        let with = |index: &Index| {
+            let time = Place { index: index.clone(), dotted: false, span: Span::default() };
+            own.iter().map(Place::named).chain([time]).collect::<Vec<Place>>()
+        };
+        self.print(target(&name, with(&written)), value)?;
+        Some(reference(name, with(&read)))
     }
 
     /// The number of time steps that a tensor has after the last step of the loop.
@@ -80,8 +97,11 @@ impl Back<'_, '_> {
         let name = self.walk.name(&r.name);
         let later = Name::from(format!("{name}_later_{m}"));
         self.emit(target(&later, at(places, 0)), ct.clone())?;
-        if self.walk.ahead.insert(later.clone()) {
+        if self.walk.helpers.insert(later.clone()) {
             let all = self.walk.all_places(&r.name, places);
+            let zeros = reference(r.name.clone(), all.clone());
+            let zeros = self.made("zeros_like".into(), vec![zeros], Vec::new(), None)?;
+            self.print(target(&later, at(&all, 0)), zeros)?;
             self.print(target(&later, at(&all, 0)), reference(later.clone(), at(&all, 1)))?;
             let callee = builtin::find("index", self.program)?;
             let index = bare(Kind::Of("index".into(), callee, time.clone()));

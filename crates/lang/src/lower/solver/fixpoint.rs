@@ -1,10 +1,10 @@
 //! Solves names that depend on themselves, in rounds until nothing changes. Relations only grow, so rules read new
 //! facts only (semi-naive evaluation); numbers are repeated until they converge, and the run checks that they did.
 
-use super::Solver;
 use super::closure::closed;
 use super::place::bare;
 use super::rest::Watch;
+use super::{Solver, has_arithmetic};
 use crate::builtin::named::{Named, combined, identity};
 use crate::builtin::{Counts, Judged, Verdict};
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Ref};
@@ -63,14 +63,30 @@ impl<'a> Solver<'a> {
         let names = self.group_names(group);
         let rank = |i: &usize| self.own(*i).first().copied().map_or(0, |e| e.target.places.len());
         let mut known: Vec<Extents> = group.iter().map(|i| vec![None; rank(i)]).collect();
-        self.sizes_met(group, &names, &mut known)?;
         let open = |(i, own): (&usize, &Extents)| {
             let first = self.own(*i).first().map_or(&[][..], |e| &e.target.places[..]);
             first.iter().zip(own).any(|(place, n)| n.is_none() && !is_timed(place))
         };
-        if group.iter().zip(&known).any(open) {
-            self.sizes_at_start(group, &names, &mut known)?;
-            self.sizes_met(group, &names, &mut known)?;
+        let count = |known: &[Extents]| known.iter().flatten().flatten().count();
+        // A later pass is used only where the passes before it find nothing: an offset gives a size only if nothing else
+        // does.
+        while group.iter().zip(&known).any(open) {
+            let before = count(&known);
+            for moved in [false, true] {
+                self.sizes_met(group, &names, &mut known, moved)?;
+                if count(&known) == before {
+                    self.sizes_at_start(group, &names, &mut known, moved)?;
+                }
+                if count(&known) == before {
+                    self.sizes_of_steps(group, &names, &mut known, moved);
+                }
+                if count(&known) > before {
+                    break;
+                }
+            }
+            if count(&known) == before {
+                break;
+            }
         }
         for (g, i) in group.iter().enumerate() {
             // If all positions are written one by one, the largest determines the size.
@@ -120,8 +136,9 @@ impl<'a> Solver<'a> {
         Ok(known)
     }
 
-    /// Infers extents from other tensors in the group's equations that have the same indices.
-    fn sizes_met(&self, group: &[usize], names: &[Name], known: &mut [Extents]) -> Eval<()> {
+    /// Infers extents from other tensors in the group's equations that have the same indices; with `moved`, also from
+    /// those that have them at offsets.
+    fn sizes_met(&self, group: &[usize], names: &[Name], known: &mut [Extents], moved: bool) -> Eval<()> {
         let at: HashMap<&Name, usize> = names.iter().enumerate().map(|(g, n)| (n, g)).collect();
         loop {
             let mut changed = false;
@@ -130,7 +147,9 @@ impl<'a> Solver<'a> {
                     let mut sizes: HashMap<Name, usize> = HashMap::new();
                     let mut note = |r: &Ref, extents: &dyn Fn(usize) -> Option<usize>| {
                         for (p, place) in r.places.iter().enumerate() {
-                            if let (Index::Named(name, _), Some(n)) = (&place.index, extents(p)) {
+                            if let (Index::Named(name, by), Some(n)) = (&place.index, extents(p))
+                                && (moved || *by == 0)
+                            {
                                 sizes.entry(name.clone()).or_insert(n);
                             }
                         }
@@ -150,29 +169,32 @@ impl<'a> Solver<'a> {
                     }
                     note(&e.target, &|p| known[g].get(p).copied().flatten());
                     for (p, place) in e.target.places.iter().enumerate() {
-                        if known[g].get(p).copied().flatten().is_some() || is_timed(place) {
+                        let by = if let Index::Named(_, by) = &place.index { *by } else { 0 };
+                        let Some(name) = key(place).filter(|_| !is_timed(place)) else { continue };
+                        if known[g].get(p).copied().flatten().is_some() || !moved && by != 0 {
                             continue;
                         }
-                        let declared = match &place.index {
-                            Index::Named(n, _) => self.options.axes.get(n).map(|a| a.0),
-                            _ => None,
-                        };
-                        if let Some(n) = key(place).and_then(|k| sizes.get(&k).copied()).or(declared) {
-                            known[g][p] = Some(n);
-                            changed = true;
-                        }
+                        let declared = self.options.axes.get(&name).map(|a| a.0);
+                        known[g][p] = declared.or(sizes.get(&name).copied());
+                        changed |= known[g][p].is_some();
                     }
                 }
             }
             if !changed {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
     }
 
-    /// The extents of initial values: given starts, and equations that read none of the group.
-    fn sizes_at_start(&self, group: &[usize], names: &[Name], known: &mut [Extents]) -> Eval<()> {
+    /// The extents of initial values: given starts, and equations that read none of the group. Equations with index
+    /// arithmetic only with `moved`.
+    fn sizes_at_start(
+        &self,
+        group: &[usize],
+        names: &[Name],
+        known: &mut [Extents],
+        moved: bool,
+    ) -> Eval<()> {
         let all: HashSet<&Name> = names.iter().collect();
         for (g, i) in group.iter().enumerate() {
             let own = self.own(*i);
@@ -182,12 +204,13 @@ impl<'a> Solver<'a> {
                     known[g][p] = known[g][p].or(Some(*n));
                 }
             }
-            for e in own.into_iter().filter(|e| !e.reads().iter().any(|r| all.contains(&r.name))) {
+            let own = own.into_iter().filter(|e| moved || !has_arithmetic(e));
+            for e in own.filter(|e| !e.reads().iter().any(|r| all.contains(&r.name))) {
                 let moment = match e.by_step {
                     true => Some(self.sample(e, &|_| None).ok_or(Fault::Silent)?),
                     false => None,
                 };
-                let term = match self.term(e, &self.values, moment.as_ref()) {
+                let term = match self.sized_term(e, &self.values, moment.as_ref(), known[g].clone()) {
                     // A function of an index takes the size from other terms.
                     Err(_) if e.value.is_of_index() => continue,
                     term => term?,
@@ -195,30 +218,33 @@ impl<'a> Solver<'a> {
                 note_sizes(e, &term, &mut known[g]);
             }
         }
-        // Infer sizes from the steps of names whose sizes are known.
-        let mut open = self.moves(group);
-        while open {
-            let before: usize = known.iter().flatten().flatten().count();
-            for (g, i) in group.iter().enumerate() {
-                for e in self.own(*i).into_iter().filter(|e| moving(&e.target.places).is_some()) {
-                    let zeros = |n: &Name| {
-                        let own = names.iter().position(|m| m == n)?;
-                        let first = self.own(group[own]).first().map_or(&[][..], |e| &e.target.places[..]);
-                        let plain = first.iter().zip(&known[own]).filter(|(p, _)| !is_timed(p));
-                        let lead = self.batch.iter().map(|b| Some(self.brought_extent(b)));
-                        let extents: Option<Vec<usize>> = lead.chain(plain.map(|(_, n)| *n)).collect();
-                        Some(extents.map(|e| Tensor::zeros(e).to_dtype(self.options.float)))
-                    };
-                    let Some(moment) = self.sample(e, &zeros) else { continue };
-                    let term = self.options.within(|| self.term(e, &self.values, Some(&moment)));
-                    if let Ok(term) = term {
-                        note_sizes(e, &term, &mut known[g]);
-                    }
+        Ok(())
+    }
+
+    /// The extents that steps of names with known sizes give. Equations with index arithmetic only with `moved`.
+    fn sizes_of_steps(&self, group: &[usize], names: &[Name], known: &mut [Extents], moved: bool) {
+        if !self.moves(group) {
+            return;
+        }
+        for (g, i) in group.iter().enumerate() {
+            let own = self.own(*i).into_iter().filter(|e| moving(&e.target.places).is_some());
+            for e in own.filter(|e| moved || !has_arithmetic(e)) {
+                let zeros = |n: &Name| {
+                    let own = names.iter().position(|m| m == n)?;
+                    let first = self.own(group[own]).first().map_or(&[][..], |e| &e.target.places[..]);
+                    let plain = first.iter().zip(&known[own]).filter(|(p, _)| !is_timed(p));
+                    let lead = self.batch.iter().map(|b| Some(self.brought_extent(b)));
+                    let extents: Option<Vec<usize>> = lead.chain(plain.map(|(_, n)| *n)).collect();
+                    Some(extents.map(|e| Tensor::zeros(e).to_dtype(self.options.float)))
+                };
+                let Some(moment) = self.sample(e, &zeros) else { continue };
+                let kept = known[g].clone();
+                let term = self.options.within(|| self.sized_term(e, &self.values, Some(&moment), kept));
+                if let Ok(term) = term {
+                    note_sizes(e, &term, &mut known[g]);
                 }
             }
-            open = known.iter().flatten().flatten().count() > before;
         }
-        Ok(())
     }
 
     /// Returns true if every rule reads the names of its group as plain factors, so that relations can only grow.

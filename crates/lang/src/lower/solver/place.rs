@@ -9,6 +9,7 @@ use crate::elaborate::scope::key;
 use crate::lower::eval::{Eval, Fault, Value, fault, real, window};
 use crate::syntax::ast::{Name, Projection};
 use crate::syntax::diagnostic::Diagnostic;
+use crate::syntax::indices::is_timed;
 use crate::syntax::limit::fits;
 use crate::syntax::source::Span;
 use gradus_tensor::Tensor;
@@ -40,6 +41,7 @@ impl<'a> Solver<'a> {
         if terms.len() > 1 && !relation {
             values = meeting(&values, float);
         }
+        let steps = self.options.steps;
         let mut sums: Vec<Joined> = Vec::new();
         let several = terms.iter().any(|t| t.0.projection != first.projection) && !relation;
         for ((e, term), mut value) in terms.iter().zip(values) {
@@ -49,8 +51,14 @@ impl<'a> Solver<'a> {
                 value = number.with(number.tensor.gt(0.0));
             }
             let how = if relation { Projection::Sum } else { e.projection };
-            let ground =
-                Ground { batch: &batch, extents: &extents, sizes: &sizes, start, inside: inside.is_some() };
+            let ground = Ground {
+                batch: &batch,
+                extents: &extents,
+                sizes: &sizes,
+                start,
+                steps,
+                inside: inside.is_some(),
+            };
             let scattered = match &term.writes {
                 Some(writes) if !relation => Some(self.scattered(e, &value, writes, &ground, several)?),
                 _ => None,
@@ -326,14 +334,10 @@ pub(super) struct Ground<'s> {
     pub(super) sizes: &'s [usize],
     /// The first time step.
     pub(super) start: i64,
+    /// The number of steps.
+    pub(super) steps: usize,
     /// If true, terms are of one time step.
     pub(super) inside: bool,
-}
-
-impl Ground<'_> {
-    pub(super) fn placed(&self, e: &Equation, value: &Named) -> Tensor {
-        placed_at(e, value, self.batch, self.extents, self.sizes, self.start, self.inside)
-    }
 }
 
 /// Returns true if a left side does not write to all elements of its name.
@@ -343,77 +347,74 @@ fn is_partial(e: &Equation) -> bool {
     e.target.places.iter().any(moved) || (1..keys.len()).any(|i| keys[..i].contains(&keys[i]))
 }
 
-/// A term at the indices of the left side: repeated along missing ones, shifted by offsets, on diagonals, at fixed
-/// positions.
-fn placed_at(
-    e: &Equation,
-    value: &Named,
-    batch: &[Name],
-    extents: &[usize],
-    sizes: &[usize],
-    start: i64,
-    inside: bool,
-) -> Tensor {
-    let mut axes: Vec<Name> = batch.to_vec();
-    let mut full: Vec<usize> = extents.to_vec();
-    let mut moving = Vec::new();
-    for (p, place) in e.target.places.iter().enumerate() {
-        if inside && matches!(place.index, Index::Time(..) | Index::Moment(_)) {
-            continue;
-        }
-        let Some(k) = key(place) else { continue };
-        if axes.contains(&k) {
-            continue;
-        }
-        full.push(value.size(&k).unwrap_or(sizes[p]));
-        axes.push(k);
-    }
-    let mut out = value.aligned(&axes).expand(full);
-    let mut seen: Vec<Name> = Vec::new();
-    let mut at = batch.len();
-    for (p, place) in e.target.places.iter().enumerate() {
-        if inside && matches!(place.index, Index::Time(..) | Index::Moment(_)) {
-            continue;
-        }
-        let k = key(place);
-        match (&place.index, k) {
-            (_, Some(k)) if seen.contains(&k) => {
-                // A repeated index: the value is on the diagonal.
-                let first = batch.len() + seen.iter().position(|s| *s == k).unwrap_or(0);
-                // Offsets are applied after this loop: until then, an axis at an offset has the size of its index.
-                let n = match place.index {
-                    Index::Named(_, 1.. | ..=-1) => out.dim(first as isize),
-                    _ => sizes[p],
-                };
-                out = on_diagonal(&out, first, at, n);
-                seen.push(k);
+impl Ground<'_> {
+    /// A term at the indices of the left side: repeated along missing ones, shifted by offsets, on diagonals, at fixed
+    /// positions.
+    pub(super) fn placed(&self, e: &Equation, value: &Named) -> Tensor {
+        let Ground { batch, extents, sizes, start, steps, inside } = *self;
+        let mut axes: Vec<Name> = batch.to_vec();
+        let mut full: Vec<usize> = extents.to_vec();
+        let mut moving = Vec::new();
+        for (p, place) in e.target.places.iter().enumerate() {
+            if inside && matches!(place.index, Index::Time(..) | Index::Moment(_)) {
+                continue;
             }
-            (_, Some(k)) => seen.push(k),
-            (Index::At(i) | Index::Symbol(_, i), None) => {
-                let i = if *i < 0 { *i + sizes[p] as i64 } else { *i };
-                out = window(&out.unsqueeze(at as isize), at, -i, sizes[p]);
-                seen.push("".into());
+            let Some(k) = key(place) else { continue };
+            if axes.contains(&k) {
+                continue;
             }
-            (Index::Moment(i), None) => {
-                let i = if *i < 0 { *i + sizes[p] as i64 } else { *i - start };
-                out = window(&out.unsqueeze(at as isize), at, -i, sizes[p]);
-                seen.push("".into());
+            // A name may have more steps than its line, or fewer.
+            let own = if is_timed(place) { steps } else { sizes[p] };
+            full.push(value.size(&k).unwrap_or(own));
+            axes.push(k);
+        }
+        let mut out = value.aligned(&axes).expand(full);
+        let mut seen: Vec<Name> = Vec::new();
+        let mut at = batch.len();
+        for (p, place) in e.target.places.iter().enumerate() {
+            if inside && matches!(place.index, Index::Time(..) | Index::Moment(_)) {
+                continue;
             }
-            _ => {}
+            let k = key(place);
+            match (&place.index, k) {
+                (_, Some(k)) if seen.contains(&k) => {
+                    // A repeated index: the value is on the diagonal.
+                    let first = batch.len() + seen.iter().position(|s| *s == k).unwrap_or(0);
+                    // Offsets are applied after this loop: until then, an axis at an offset has the size of its index.
+                    let n = match place.index {
+                        Index::Named(_, 1.. | ..=-1) => out.dim(first as isize),
+                        _ => sizes[p],
+                    };
+                    out = on_diagonal(&out, first, at, n);
+                    seen.push(k);
+                }
+                (_, Some(k)) => seen.push(k),
+                (Index::At(i) | Index::Symbol(_, i), None) => {
+                    let i = if *i < 0 { *i + sizes[p] as i64 } else { *i };
+                    out = window(&out.unsqueeze(at as isize), at, -i, sizes[p]);
+                    seen.push("".into());
+                }
+                (Index::Moment(i), None) => {
+                    let i = if *i < 0 { *i + sizes[p] as i64 } else { *i - start };
+                    out = window(&out.unsqueeze(at as isize), at, -i, sizes[p]);
+                    seen.push("".into());
+                }
+                _ => {}
+            }
+            match &place.index {
+                Index::Named(_, by) if *by != 0 => moving.push((at, -by, sizes[p])),
+                Index::Time(_, by) => moving.push((at, start - by, sizes[p])),
+                _ => {}
+            }
+            at += 1;
         }
-        match &place.index {
-            Index::Named(_, by) if *by != 0 => moving.push((at, -by, sizes[p])),
-            Index::Time(_, by) => moving.push((at, start - by, sizes[p])),
-            _ => {}
+        for (axis, from, len) in moving {
+            if from != 0 || out.dim(axis as isize) != len {
+                out = window(&out, axis, from, len);
+            }
         }
-        at += 1;
+        out
     }
-    for (axis, from, len) in moving {
-        if from != 0 || out.dim(axis as isize) != len {
-            out = window(&out, axis, from, len);
-        }
-    }
-    out
 }
 
 /// Adds an axis along which the value is 0, except where its index equals that of another axis.
