@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import gradus
-from gradus import Tensor, _native
+from gradus import Tensor, _native, catalog
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -57,6 +57,9 @@ add sub subtract mul multiply div divide true_divide fmod remainder floor_divide
 logaddexp2 heaviside eq ne not_equal lt less le less_equal gt greater ge greater_equal fmax fmin dot outer inner vdot ger rsub isclose
 allclose equal dist float_power kron ldexp
 """.split()
+# Ops of the catalog without a name of their own in Python.
+UNARY += [name for name, domains in catalog.INSTALLED.items() if len(domains) == 1]
+BINARY += [name for name, domains in catalog.INSTALLED.items() if len(domains) == 2]
 #: `i.name(j)`
 INTEGERS = "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift".split()
 #: `b.name(~b)`

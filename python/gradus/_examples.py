@@ -32,6 +32,8 @@ EXAMPLES = {
     'broadcast_shapes': '>>> import gradus\n>>> gradus.broadcast_shapes((2, 1), (3,))\n(2, 3)',
     'bucketize': '>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.bucketize(gradus.tensor([0.0, 2.0]))\ntensor([1, 0, 2])',
     'cartesian_prod': '>>> import gradus\n>>> i = gradus.tensor([5, 6])\n>>> j = gradus.tensor([3, 1])\n>>> gradus.cartesian_prod(i, j)\ntensor([[5, 3],\n        [5, 1],\n        [6, 3],\n        [6, 1]])',
+    'cbrt': '>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.cbrt()\ntensor([0.6300, 0.7937])',
+    'cbrt_': '>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.cbrt_()\ntensor([0.6300, 0.7937])',
     'chain_matmul': '>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> gradus.chain_matmul(m, m, m)\ntensor([[ 37.,  54.],\n        [ 81., 118.]])',
     'channel_shuffle': '>>> import gradus\n>>> gradus.channel_shuffle(gradus.arange(4.0).reshape(1, 4, 1, 1), 2).reshape(-1)\ntensor([0., 2., 1., 3.])',
     'checkpoint': '>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> gradus.checkpoint(lambda x: x.sin(), u)\ntensor([0.2474, 0.4794])',

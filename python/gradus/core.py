@@ -8,7 +8,7 @@ import builtins
 import functools
 import math
 
-from . import _native, composed, inplace, subclass
+from . import _native, catalog, composed, inplace, subclass
 from ._native import *  # noqa: F403
 from ._native import Tensor
 from ._examples import documented as _documented
@@ -75,6 +75,8 @@ for _name in composed.__all__:
         setattr(Tensor, _name, _located(getattr(composed, _name)))
 for _name in composed.__all__:
     globals()[_name] = _with_keywords(getattr(composed, _name), first=None, creates=_name in _CREATING)
+for _name in catalog.install(known=composed.__all__):
+    globals()[_name] = _with_keywords(getattr(Tensor, _name))
 inplace.install()
 subclass.install()
 

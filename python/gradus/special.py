@@ -277,7 +277,7 @@ def zeta(input, other):
     # For negative `other` and integer orders, uses derivatives of digamma.
     whole = (s == s.trunc()) & (s > 1) & (q <= 0) & (s < 1000)
     n, below = where(whole, s, 2.0).detach(), where(whole, q, -0.5)
-    left = _bessel._native._special("polygamma", n - 1, below) * (-n.lgamma()).exp() * where(n.remainder(2) == 0, 1.0, -1.0)
+    left = _bessel._native._pointwise("polygamma", n - 1, below) * (-n.lgamma()).exp() * where(n.remainder(2) == 0, 1.0, -1.0)
     poles = (q <= 0) & (q == q.trunc())
     result = where(right, total, where(whole, left, math.nan))
     result = where(poles & (s > 1) | (s == 1), math.inf, result)

@@ -313,16 +313,16 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
 
 /// The device that programs run on.
 #[derive(Args, Debug)]
-pub(crate) struct On {
+pub(crate) struct DeviceArgs {
     /// Device to run on (see `gradus devices`)
     #[arg(long = "device", value_name = "NAME", default_value = "cpu")]
     name: String,
 }
 
-impl On {
+impl DeviceArgs {
     /// Opens the device. An unknown name is a usage error.
     pub(crate) fn device(&self) -> crate::Done<gradus::Device> {
-        gradus::Device::named(&self.name).map_err(|e| crate::Failure::Usage(e.to_string()))
+        gradus::Device::named(&self.name).map_err(|e| crate::Failure::Usage(e.message()))
     }
 }
 
@@ -355,7 +355,7 @@ fn compute(text: &str) -> Result<Compute, String> {
 
 /// Inputs and settings of a run, shared by all commands that run programs.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct InputArgs {
     /// Read an input from a file (.npy .npz .json .csv .tsv .safetensors .txt); also replaces a file that the program reads
     #[arg(long = "input", value_name = "NAME=FILE", value_parser = pair)]
     pub(crate) inputs: Vec<Pair>,
@@ -393,7 +393,7 @@ pub(crate) struct RunArgs {
     /// Program to read; - reads standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) given: Given,
+    pub(crate) given: InputArgs,
     /// Print only these names, separated by commas
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = name)]
     pub(crate) only: Vec<String>,
@@ -404,7 +404,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) on: DeviceArgs,
 }
 
 #[derive(Args, Debug)]
@@ -431,7 +431,7 @@ pub(crate) struct GradArgs {
     pub(crate) output: Option<PathBuf>,
     /// Only checked to exist: gradient equations are the same on every device.
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) on: DeviceArgs,
     /// The command line, so that messages can point at it.
     #[arg(skip)]
     pub(crate) command: Option<gradus::lang::Source>,
@@ -442,7 +442,7 @@ pub(crate) struct CheckArgs {
     /// Program to read; - reads standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) given: Given,
+    pub(crate) given: InputArgs,
     /// Scalar to differentiate [default: Loss, else a sum of all outputs with random weights]
     #[arg(long, value_name = "NAME")]
     pub(crate) loss: Option<String>,
@@ -456,7 +456,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) on: DeviceArgs,
 }
 
 #[derive(Args, Debug)]
@@ -464,7 +464,7 @@ pub(crate) struct ExplainArgs {
     /// Program to read; - reads standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) given: Given,
+    pub(crate) given: InputArgs,
     /// Compute only these names, separated by commas
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = name)]
     pub(crate) only: Vec<String>,
@@ -475,7 +475,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "OUT")]
     pub(crate) svg: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) on: DeviceArgs,
     /// With --svg: number the nodes in the order of evaluation
     #[arg(long, requires = "svg")]
     pub(crate) order: bool,
@@ -528,7 +528,7 @@ pub(crate) struct QueryArgs {
     /// A tensor or relation with its indices: names are listed, numbers are fixed, as in Anc(1, x) and Probs[0, o]
     pub(crate) query: String,
     #[command(flatten)]
-    pub(crate) given: Given,
+    pub(crate) given: InputArgs,
     /// Print one JSON list of rows instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -539,7 +539,7 @@ pub(crate) struct ReplArgs {
     /// Program to start with
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) given: Given,
+    pub(crate) given: InputArgs,
 }
 
 #[derive(Args, Debug)]
@@ -553,7 +553,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, requires = "resume")]
     pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) on: DeviceArgs,
     /// Write a Perfetto trace of one more step after the run
     #[arg(long, value_name = "OUT")]
     pub(crate) profile: Option<PathBuf>,
@@ -580,5 +580,5 @@ pub(crate) struct SampleArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) on: DeviceArgs,
 }

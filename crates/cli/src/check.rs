@@ -241,7 +241,7 @@ fn differentiated(
 }
 
 /// A name whose gradient is checked, through an input or through an added term.
-struct Sought {
+struct CheckedName {
     name: Name,
     label: String,
     /// The equation that selects this part of the gradient, with the time axis last.
@@ -255,7 +255,7 @@ struct Sought {
 
 /// The parts of a name's gradient to check. A name that depends on time gets a step input for each time index that its equations
 /// define: `H[i,*t+1] = Step[i,t]`, `H[i,*0] = Step[i]`.
-fn sought(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec<Sought> {
+fn sought(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec<CheckedName> {
     let Some(d) = program.definition(name) else { return Vec::new() };
     let own = indices(d.rank);
     let (part, step) =
@@ -263,7 +263,7 @@ fn sought(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec
     let whole = equation(at(&part(0), &own), vec![tensor(gradient, &own)]);
     let plain = |step: Name, term: Option<Equation>| {
         let (name, label) = (name.clone(), gradient.to_string());
-        vec![Sought { name, label, part: whole.clone(), first: false, step, term }]
+        vec![CheckedName { name, label, part: whole.clone(), first: false, step, term }]
     };
     let is_input = ready.inputs.contains_key(name);
     let Some(axis) = d.time.filter(|_| !is_input || program.is_state(name)) else {
@@ -296,7 +296,7 @@ fn sought(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec
         let given = is_input && first;
         let steps = if first { &others } else { &laid_out };
         let term = equation(at(name, &with(index.clone())), vec![tensor(&step(k), steps)]);
-        Sought {
+        CheckedName {
             name: name.clone(),
             label: format!("{gradient} at {index}"),
             part: equation(at(&part(k), &laid_out), vec![read]),

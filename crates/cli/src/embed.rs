@@ -1,6 +1,6 @@
 //! `gradus embed`: prints the vectors of texts.
 
-use crate::args::On;
+use crate::args::DeviceArgs;
 use crate::{Done, Terminal};
 use clap::Args;
 use gradus::models::bert::Embedder;
@@ -13,7 +13,7 @@ pub(crate) struct EmbedArgs {
     /// Texts to embed; if none are given, each line of standard input is a text
     pub(crate) texts: Vec<String>,
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) on: DeviceArgs,
 }
 
 pub(crate) fn run(args: &EmbedArgs, terminal: &mut Terminal<'_>) -> Done {

@@ -1,6 +1,6 @@
 //! `gradus export`: writes a program with its tensors, or a trained model, as a folder that a web page runs without the compiler.
 
-use crate::args::Given;
+use crate::args::InputArgs;
 use crate::train::{self, language::Language};
 use crate::{Done, Failure, Terminal, open, run};
 use clap::Args;
@@ -39,7 +39,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     #[command(flatten)]
-    pub(crate) given: Given,
+    pub(crate) given: InputArgs,
 }
 
 pub(crate) fn run(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {

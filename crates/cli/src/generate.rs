@@ -1,6 +1,6 @@
 //! `gradus generate` and `gradus chat`: print the text of a language model while it is generated.
 
-use crate::args::{On, Precision, count, share, size};
+use crate::args::{DeviceArgs, Precision, count, share, size};
 use crate::{Done, Failure, Terminal};
 use clap::Args;
 use gradus::files::bytes_up_to;
@@ -61,7 +61,7 @@ pub(crate) struct Choice {
 
 impl Choice {
     /// Loads a model, with its adapter if there is one.
-    fn load(&self, path: &Path, on: &On) -> Done<LanguageModel> {
+    fn load(&self, path: &Path, on: &DeviceArgs) -> Done<LanguageModel> {
         let model = self.precision.load(path, on.device()?)?;
         if let Some(folder) = &self.adapter {
             load_adapter(model.engine.model(), folder)?;
@@ -104,7 +104,7 @@ fn grammar(file: &Path, model: &LanguageModel) -> Done<Arc<Grammar>> {
         serde_json::from_slice(&bytes).map_err(|e| failed(format!("not valid JSON: {e}")))?;
     let vocabulary = Vocabulary::new(&model.tokenizer, model.engine.model().config.vocabulary);
     let grammar = Grammar::json_schema(&schema, &Arc::new(vocabulary));
-    grammar.map(Arc::new).map_err(|e| failed(crate::first_line(&e.to_string())))
+    grammar.map(Arc::new).map_err(|e| failed(e.message()))
 }
 
 #[derive(Args, Debug)]
@@ -119,7 +119,7 @@ pub(crate) struct GenerateArgs {
     #[arg(long)]
     pub(crate) stats: bool,
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) on: DeviceArgs,
 }
 
 #[derive(Args, Debug)]
@@ -132,7 +132,7 @@ pub(crate) struct ChatArgs {
     #[command(flatten)]
     pub(crate) choice: Choice,
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) on: DeviceArgs,
 }
 
 /// Prints pieces as they are generated. A closed pipe, as of `| head`, ends generation.

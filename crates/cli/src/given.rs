@@ -1,7 +1,7 @@
 //! Inputs of a run: tensors from files and from the command line, parameters, settings.
 
 use crate::Done;
-use crate::args::{Given, Pair};
+use crate::args::{InputArgs, Pair};
 use crate::open::Opened;
 use crate::train::checkpoint;
 use gradus::files::safetensors::Reader;
@@ -19,7 +19,7 @@ pub(crate) struct Ready {
     pub(crate) inputs: BTreeMap<Name, Tensor>,
 }
 
-impl Given {
+impl InputArgs {
     /// Returns true if `--set` of this name is a tensor: an input, or the first value of a state.
     fn is_tensor(program: &Program, p: &Pair) -> bool {
         program.is_input(&p.name) || program.is_state(&p.name)
@@ -148,8 +148,8 @@ impl Given {
     }
 
     /// Reads all inputs that can be read, and collects faults for the others.
-    fn read(&self, program: &Program, folder: &Path, wanted: &[Name], settings: &Settings) -> Found {
-        let mut found = Found::default();
+    fn read(&self, program: &Program, folder: &Path, wanted: &[Name], settings: &Settings) -> InputValues {
+        let mut found = InputValues::default();
         for p in self.set.iter().filter(|p| Self::is_tensor(program, p)) {
             let name: Name = p.name.as_str().into();
             let whole = program.reads_as_given(&name);
@@ -174,7 +174,7 @@ impl Given {
             // A missing input would be a second error of the same cause.
             found.unread.extend(program.inputs().filter(|n| !found.inputs.contains_key(*n)).cloned());
             let place = settings.place("--params ", program);
-            found.faults.push(Diagnostic::error(place, crate::first_line(&e.to_string())));
+            found.faults.push(Diagnostic::error(place, e.message()));
         }
         sources(program, folder, wanted, settings, &mut found);
         for (name, t) in &mut found.inputs {
@@ -192,7 +192,7 @@ fn refused(option: &str, p: &Pair, why: &str, program: &Program, settings: &Sett
 
 /// Inputs that were read, and faults.
 #[derive(Default)]
-struct Found {
+struct InputValues {
     inputs: BTreeMap<Name, Tensor>,
     /// Relations that are given as tables.
     tables: BTreeMap<Name, Table>,
@@ -201,7 +201,7 @@ struct Found {
     unread: HashSet<Name>,
 }
 
-impl Found {
+impl InputValues {
     fn keep(&mut self, name: Name, place: Span, read: gradus::Result<Tensor>) {
         match read {
             Ok(t) => drop(self.inputs.insert(name, t)),
@@ -210,7 +210,7 @@ impl Found {
     }
 
     fn fail(&mut self, name: Name, place: Span, e: &gradus::Error) {
-        self.faults.push(Diagnostic::error(place, crate::first_line(&e.to_string())));
+        self.faults.push(Diagnostic::error(place, e.message()));
         self.unread.insert(name);
     }
 
@@ -220,7 +220,7 @@ impl Found {
 }
 
 /// Reads the parameters of a run that are inputs of the program and that no other option gives.
-fn trained(run: &Path, program: &Program, found: &mut Found) -> gradus::Result<()> {
+fn trained(run: &Path, program: &Program, found: &mut InputValues) -> gradus::Result<()> {
     let file = Reader::open(checkpoint(run))?;
     let names: HashSet<String> = file.names().into_iter().collect();
     let own = program.inputs().map(|n| (n, file.stored(n))).filter(|(_, stored)| names.contains(stored));
@@ -272,7 +272,7 @@ pub(crate) fn declared(
 
 /// Reads the files named by equations of needed names, except names that have other inputs. Tables of relations are passed to
 /// the program unconverted, because it knows the domains of their columns.
-fn sources(program: &Program, folder: &Path, wanted: &[Name], settings: &Settings, found: &mut Found) {
+fn sources(program: &Program, folder: &Path, wanted: &[Name], settings: &Settings, found: &mut InputValues) {
     let needed = program.needed(wanted);
     for e in &program.equations {
         let (Some(file), name) = (e.file(), &e.target.name) else { continue };

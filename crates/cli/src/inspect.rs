@@ -97,9 +97,9 @@ fn short(value: &Value) -> String {
     }
 }
 
-type Found = (String, Vec<(String, Value)>, Vec<Row>);
+type FileContents = (String, Vec<(String, Value)>, Vec<Row>);
 
-fn of_gguf(args: &InspectArgs) -> Done<Found> {
+fn of_gguf(args: &InspectArgs) -> Done<FileContents> {
     let file = gguf::Reader::open(&args.file)?;
     let notes = file.metadata().iter().map(|(name, value)| (name.to_string(), plain(value))).collect();
     let row = |t: &gguf::Info| Row {
@@ -124,7 +124,7 @@ fn plain(value: &gguf::Value) -> Value {
     }
 }
 
-fn of_safetensors(args: &InspectArgs) -> Done<Found> {
+fn of_safetensors(args: &InspectArgs) -> Done<FileContents> {
     let file = safetensors::Reader::open(&args.file)?;
     let notes = file.notes().map(|(name, text)| (name.to_string(), json!(text))).collect();
     let mut rows = Vec::new();

@@ -57,7 +57,7 @@ impl From<Faults> for Failure {
 
 impl From<gradus::Error> for Failure {
     fn from(e: gradus::Error) -> Failure {
-        Failure::Run(first_line(&e.to_string()))
+        Failure::Run(e.message())
     }
 }
 
@@ -65,11 +65,6 @@ impl From<std::io::Error> for Failure {
     fn from(e: std::io::Error) -> Failure {
         Failure::Run(e.to_string())
     }
-}
-
-/// The first line of a message. The others name positions in the source of Gradus, which do not help users of the command.
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_string()
 }
 
 /// The command line as one text, for messages that point at it.

@@ -1,6 +1,6 @@
 //! Reads programs and their imports, from files and from standard input.
 
-use crate::args::Given;
+use crate::args::InputArgs;
 use crate::{Done, Failure, Terminal};
 use gradus::files;
 use gradus::lang::{Diagnostic, Faults, Loader, Program, Source, Unsound};
@@ -65,7 +65,7 @@ pub(crate) fn program(file: &Path, terminal: &mut Terminal<'_>) -> Done<Opened> 
 /// Reads a program to be run with inputs. If it is wrong, faults of the inputs are reported too.
 pub(crate) fn program_for(
     file: &Path,
-    given: &Given,
+    given: &InputArgs,
     only: &[String],
     terminal: &mut Terminal<'_>,
 ) -> Done<Opened> {

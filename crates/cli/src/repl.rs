@@ -1,6 +1,6 @@
 //! `gradus repl`: adds equations one by one and shows the values that they define. A line with an error changes nothing.
 
-use crate::args::{Given, ReplArgs};
+use crate::args::{InputArgs, ReplArgs};
 use crate::open::{Opened, RelativeLoader};
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::lang::ast::{Name, Statement};
@@ -22,7 +22,7 @@ Input continues on the next line while a bracket is open, and after a comma or a
 struct Session<'a> {
     text: String,
     folder: PathBuf,
-    given: &'a Given,
+    given: &'a InputArgs,
     colour: bool,
 }
 

@@ -1,6 +1,6 @@
 //! `gradus run`: computes the values of a program, prints them, and writes files.
 
-use crate::args::{Given, RunArgs};
+use crate::args::{InputArgs, RunArgs};
 use crate::given::Ready;
 use crate::open::Opened;
 use crate::{Done, Failure, Terminal, open, show};
@@ -106,7 +106,7 @@ fn has_equations(program: &Program, name: &Name) -> bool {
 }
 
 /// The names in `only`, or by default the outputs of the program.
-pub(crate) fn wanted(opened: &Opened, only: &[String], given: &Given) -> Done<Vec<Name>> {
+pub(crate) fn wanted(opened: &Opened, only: &[String], given: &InputArgs) -> Done<Vec<Name>> {
     let program = &opened.program;
     if only.is_empty() {
         return Ok(program.outputs());

@@ -1,6 +1,6 @@
 //! `gradus tune`: fine-tunes a language model on a file of texts or of pairs of answers.
 
-use crate::args::{On, count, size};
+use crate::args::{DeviceArgs, count, size};
 use crate::train::{listen, stopping};
 use crate::{Done, Failure, Terminal};
 use clap::Args;
@@ -75,7 +75,7 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "CHARACTERS")]
     new: Option<String>,
     #[command(flatten)]
-    on: On,
+    on: DeviceArgs,
 }
 
 impl TuneArgs {

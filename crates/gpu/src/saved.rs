@@ -128,7 +128,7 @@ impl GpuProgram {
 }
 
 fn wrong(why: impl Into<String>) -> Error {
-    Error::value("a saved program", why)
+    Error::value("a saved program", why.into())
 }
 
 fn buffer_json(buffer: &Buffer, constants: &mut Vec<Literal>) -> Value {

@@ -42,7 +42,7 @@ impl Aval {
     pub fn checked(self) -> Result<Aval> {
         match self.shape.checked_numel() {
             Some(_) => Ok(self),
-            None => Err(Error::shape(format!("{self}"), "has more elements than memory can address")),
+            None => Err(Error::shape(&self, "has more elements than memory can address")),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Errors as data: the op, its operands, the source location of the caller, the cause, and a remedy.
 //! Ops and transforms make an [`Error`] of some [`Kind`]; callers add op, operands and location on its way up.
-//! Each front end chooses the words of its messages.
+//! Each front end renders messages in its own [`Words`].
 
 use crate::graph::Origin;
+use crate::message::{Message, RustWords, Words};
 use crate::{Aval, DType};
 use std::fmt;
 use std::panic::Location;
@@ -17,7 +18,8 @@ pub struct Error(Box<Inner>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Inner {
     kind: Kind,
-    op: Option<String>,
+    /// The failing op, and before it the operations that called it, outermost first.
+    ops: Vec<String>,
     operands: Vec<Aval>,
     location: Option<&'static Location<'static>>,
     line: Option<String>,
@@ -38,16 +40,16 @@ pub enum Kind {
     /// Extents that do not match.
     Shape {
         /// The value whose extents do not match.
-        what: String,
+        what: Message,
         /// The reason, and what would work.
-        why: String,
+        why: Message,
     },
     /// A dtype that the op does not accept.
     DType {
         /// The dtype found.
         found: DType,
         /// The dtypes that the op accepts.
-        fits: String,
+        fits: Message,
     },
     /// An axis beyond the rank, or repeated.
     Axis {
@@ -68,19 +70,19 @@ pub enum Kind {
     /// An argument that is out of its range.
     Value {
         /// The argument.
-        what: String,
+        what: Message,
         /// Why it is rejected, and what would work.
-        why: String,
+        why: Message,
     },
     /// A missing derivative, or a backward pass that cannot run.
     Gradient {
         /// Why.
-        why: String,
+        why: Message,
     },
     /// An operation that is impossible while tracing, or outside of a trace.
     Trace {
         /// Why.
-        why: String,
+        why: Message,
     },
     /// Graph text that does not parse.
     Text {
@@ -117,6 +119,22 @@ pub enum Kind {
         /// The cause, and a remedy.
         why: String,
     },
+    /// A dtype that a device does not support.
+    Unsupported {
+        /// The name of the device.
+        device: String,
+        /// The dtype.
+        dtype: DType,
+        /// The widest dtype of the same class that it supports.
+        instead: DType,
+    },
+    /// Operands on two devices.
+    Devices {
+        /// The name of the first device.
+        first: String,
+        /// The name of the other device.
+        second: String,
+    },
 }
 
 impl Error {
@@ -124,7 +142,7 @@ impl Error {
     pub fn new(kind: Kind) -> Error {
         Error(Box::new(Inner {
             kind,
-            op: None,
+            ops: Vec::new(),
             operands: Vec::new(),
             location: None,
             line: None,
@@ -133,12 +151,12 @@ impl Error {
     }
 
     /// Extents that do not fit.
-    pub fn shape(what: impl Into<String>, why: impl Into<String>) -> Error {
+    pub fn shape(what: impl Into<Message>, why: impl Into<Message>) -> Error {
         Error::new(Kind::Shape { what: what.into(), why: why.into() })
     }
 
     /// A dtype that the op does not accept.
-    pub fn dtype(found: DType, fits: impl Into<String>) -> Error {
+    pub fn dtype(found: DType, fits: impl Into<Message>) -> Error {
         Error::new(Kind::DType { found, fits: fits.into() })
     }
 
@@ -151,17 +169,17 @@ impl Error {
     }
 
     /// An argument out of range.
-    pub fn value(what: impl Into<String>, why: impl Into<String>) -> Error {
+    pub fn value(what: impl Into<Message>, why: impl Into<Message>) -> Error {
         Error::new(Kind::Value { what: what.into(), why: why.into() })
     }
 
     /// Something without a derivative.
-    pub fn gradient(why: impl Into<String>) -> Error {
+    pub fn gradient(why: impl Into<Message>) -> Error {
         Error::new(Kind::Gradient { why: why.into() })
     }
 
     /// Something that cannot be traced.
-    pub fn trace(why: impl Into<String>) -> Error {
+    pub fn trace(why: impl Into<Message>) -> Error {
         Error::new(Kind::Trace { why: why.into() })
     }
 
@@ -180,29 +198,34 @@ impl Error {
         Error::new(Kind::Device { name: name.into(), why: why.into() })
     }
 
+    /// A dtype that a device does not support: an `f64` or `c128` where only narrower floats are.
+    pub fn unsupported(device: impl Into<String>, dtype: DType) -> Error {
+        let instead = if dtype.is_complex() { DType::C64 } else { DType::F32 };
+        Error::new(Kind::Unsupported { device: device.into(), dtype, instead })
+    }
+
     /// Adds the op and its operands, unless an inner op was added before.
     pub fn in_op(mut self, op: &str, operands: &[Aval]) -> Error {
-        if self.0.op.is_none() {
-            self.0.op = Some(op.to_string());
+        if self.0.ops.is_empty() {
+            self.0.ops.push(op.to_string());
             self.0.operands = operands.to_vec();
         }
         self
     }
 
-    /// Replaces the op by the operation that the user called; the operands of the failing inner op stay.
+    /// Adds the operation that the user called around the failing op, whose operands stay.
     pub fn called(mut self, name: &str) -> Error {
-        if let Some(inner) = &self.0.op
-            && inner != name
-        {
-            self.0.op = Some(format!("{name}: {inner}"));
+        if self.0.ops.first().is_some_and(|op| op != name) {
+            self.0.ops.insert(0, name.to_string());
         }
         self
     }
 
-    /// Replaces op, operands and source location by those of the call that the failing op was recorded for.
+    /// Replaces operands and source location by those of the call that the failing op was recorded for, and adds
+    /// the call's name.
     pub fn of(mut self, origin: &Origin) -> Error {
         self.0.line = origin.line().map(str::to_string);
-        if self.op() != Some(origin.name()) {
+        if self.0.ops.first().is_none_or(|op| op != origin.name()) {
             self.0.operands = origin.operands().to_vec();
         }
         self.called(origin.name()).at(origin.location())
@@ -233,7 +256,12 @@ impl Error {
 
     /// The op that failed.
     pub fn op(&self) -> Option<&str> {
-        self.0.op.as_deref()
+        self.0.ops.last().map(String::as_str)
+    }
+
+    /// The op that failed, and before it the operations that called it, outermost first.
+    pub fn ops(&self) -> &[String] {
+        &self.0.ops
     }
 
     /// The operands' types.
@@ -257,12 +285,49 @@ impl Error {
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Error {
+    /// The message without source location and line.
+    pub fn message(&self) -> String {
+        self.text(&RustWords)
+    }
+
+    /// Renders the message in the words of a front end, without source location and line.
+    pub fn text(&self, words: &dyn Words) -> String {
+        let mut text = String::new();
+        // Writing to a `String` cannot fail.
+        let _ = self.write(words, &mut text);
+        text
+    }
+
+    fn write(&self, words: &dyn Words, f: &mut dyn fmt::Write) -> fmt::Result {
+        for op in &self.0.ops {
+            write!(f, "{}: ", words.op(op))?;
+        }
+        self.0.kind.write(words, f)?;
+        if !self.0.operands.is_empty() {
+            let list = Message::join(self.0.operands.iter().map(Message::from), ", ");
+            f.write_str(" (operands ")?;
+            list.write(words, f)?;
+            f.write_str(")")?;
+        }
+        Ok(())
+    }
+}
+
+impl Kind {
+    /// Writes the cause in the words of a front end.
+    pub fn write(&self, words: &dyn Words, f: &mut dyn fmt::Write) -> fmt::Result {
         match self {
             Kind::Arity { expected, found } => write!(f, "takes {expected} operands, got {found}"),
-            Kind::Shape { what, why } => write!(f, "{what} {why}"),
-            Kind::DType { found, fits } => write!(f, "dtype {found} does not fit; {fits}"),
+            Kind::Shape { what, why } | Kind::Value { what, why } => {
+                what.write(words, f)?;
+                f.write_str(" ")?;
+                why.write(words, f)
+            }
+            Kind::DType { found, fits } => {
+                write!(f, "dtype {} does not fit; ", words.dtype(*found))?;
+                fits.write(words, f)
+            }
             Kind::Axis { axis, rank: 0 } => write!(f, "axis {axis} of a scalar, which has no axes"),
             Kind::Axis { axis, rank } => {
                 write!(
@@ -277,28 +342,36 @@ impl fmt::Display for Kind {
                 let least = if *from_end { -(*extent as i64) } else { 0 };
                 write!(f, "index {index} is out of range for extent {extent}; {least}..={} fit", extent - 1)
             }
-            Kind::Value { what, why } => write!(f, "{what} {why}"),
-            Kind::Gradient { why } | Kind::Trace { why } => f.write_str(why),
+            Kind::Gradient { why } | Kind::Trace { why } => why.write(words, f),
             Kind::Text { line, column, why } => write!(f, "line {line}, column {column}: {why}"),
             Kind::Verify { why } => write!(f, "not well formed: {why}"),
             Kind::File { path, why } => write!(f, "{path}: {why}"),
             Kind::Interrupted => f.write_str("stopped on request"),
             Kind::Device { name, why } => write!(f, "device {name}: {why}"),
             Kind::Memory { bytes } => write!(f, "cannot allocate {bytes} bytes of memory"),
+            Kind::Unsupported { device, dtype, instead } => {
+                let [dtype, instead] = [*dtype, *instead].map(|d| words.dtype(d));
+                write!(
+                    f,
+                    "device {device} has no {dtype}; convert the tensor to {instead}, or move it to the cpu"
+                )
+            }
+            Kind::Devices { first, second } => {
+                write!(f, "operands are on two devices, {first} and {second}; move them to one device")
+            }
         }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(&RustWords, f)
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(op) = &self.0.op {
-            write!(f, "{op}: ")?;
-        }
-        write!(f, "{}", self.0.kind)?;
-        if !self.0.operands.is_empty() {
-            let operands: Vec<String> = self.0.operands.iter().map(|a| a.to_string()).collect();
-            write!(f, " (operands {})", operands.join(", "))?;
-        }
+        self.write(&RustWords, f)?;
         if let Some(line) = &self.0.line {
             write!(f, "\n  {line}")?;
         } else if let Some(location) = self.0.location {

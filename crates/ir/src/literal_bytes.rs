@@ -1,7 +1,7 @@
 //! Converts literals to and from the bytes that tensors of their dtype have in memory: row-major, in native byte order.
 //! Devices upload constants in this form; tests compare device memory with it.
 
-use crate::{Aval, C, DType, Error, Literal, Result};
+use crate::{Aval, C, DType, Error, Literal, Result, message};
 use half::{bf16, f16};
 
 impl Literal {
@@ -34,7 +34,7 @@ impl Literal {
         let dtype = aval.dtype;
         let needed = aval.shape.checked_numel().and_then(|n| n.checked_mul(dtype.size()));
         if needed != Some(bytes.len()) {
-            let why = format!("do not hold {aval}, which needs {}", needed.unwrap_or(usize::MAX));
+            let why = message!("do not hold ", aval, ", which needs ", needed.unwrap_or(usize::MAX));
             return Err(Error::shape(format!("{} bytes", bytes.len()), why));
         }
         let float = |b: &[u8]| match (dtype.real(), b) {

@@ -102,7 +102,7 @@ impl Batch {
             if length < sequence.text().len() {
                 continue; // the rest of the prompt follows
             }
-            let event = sequence.choose(&logits).unwrap_or_else(|e| Event::Failed(e.to_string()));
+            let event = sequence.choose(&logits).unwrap_or_else(|e| Event::Failed(e.message()));
             if !matches!(event, Event::Token(_)) {
                 self.slots[slot] = Work::Ended;
             }

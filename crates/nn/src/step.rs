@@ -51,7 +51,7 @@ pub struct Step<'m> {
     fields: usize,
     /// If true, non-finite values are an error.
     finite: bool,
-    known: Vec<Known>,
+    known: Vec<CompiledBatch>,
 }
 
 struct Batches {
@@ -76,7 +76,7 @@ struct Key {
     updates: bool,
 }
 
-struct Known {
+struct CompiledBatch {
     key: Key,
     compiled: Compiled,
     outputs: usize,
@@ -361,7 +361,7 @@ impl Step<'_> {
         if self.known.len() >= MOST {
             self.known.remove(0);
         }
-        self.known.push(Known { key, compiled, outputs, captured });
+        self.known.push(CompiledBatch { key, compiled, outputs, captured });
         Ok(self.known.len() - 1)
     }
 

@@ -177,4 +177,15 @@ fn schedules() {
     assert_eq!(Schedule::constant().factor(9), 1.0);
     assert_eq!(Schedule::cosine(10, 0.1).factor(30), 0.1);
     assert_eq!(Schedule::piecewise(&[]).factor(3), 1.0);
+    let near = |schedule: Schedule, right: &[f64]| {
+        for (step, right) in right.iter().enumerate() {
+            let found = schedule.factor(step as u64);
+            assert!((found - right).abs() <= 1e-15, "step {step}: {found} is not {right}");
+        }
+    };
+    let quarter = 2f64.sqrt() / 4.0;
+    // Periods of 2, 4 and 8 steps.
+    near(Schedule::restarts(2, 2), &[1.0, 0.5, 1.0, 0.5 + quarter, 0.5, 0.5 - quarter, 1.0]);
+    // 2 steps up, 4 down.
+    near(Schedule::triangle(6.0, 1.0 / 3.0), &[0.0, 0.5, 1.0, 0.75, 0.5, 0.25, 0.0, 0.5, 1.0]);
 }

@@ -67,7 +67,10 @@ fn factor(value: Option<Operand>, dtype: DType) -> PyResult<Option<Operand>> {
     };
     let number = match (value, dtype.class()) {
         (Number::Complex(z), class) if class < Class::Complex => {
-            return Err(runtime_error(format!("the factor {z} is complex, but the result is {dtype}")));
+            return Err(runtime_error(format!(
+                "the factor {z} is complex, but the result is {}",
+                crate::dtype::name(dtype)
+            )));
         }
         (n, Class::Bool) => Number::Bool(!is_zero(n)),
         (Number::Float(x), Class::Int) => Number::Int(x as i64),

@@ -4,7 +4,7 @@ use crate::convert::{item, size, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::{PyTensor, overwriting, owned};
-use crate::unary::Spelled;
+use crate::unary::MoreMethods;
 use crate::value::{Operand, T};
 use crate::view::View;
 use gradus::{Number, Tensor};
@@ -457,7 +457,7 @@ impl PyTensor {
         if slf.get().is_whole() && !x.is_traced() {
             return PyTuple::new(slf.py(), raise(x.memory())?.strides);
         }
-        let (_, positions) = PyTensor::whole(slf)?;
+        let (_, positions) = PyTensor::root(slf)?;
         let shape = positions.shape();
         let own: Vec<i64> = shape.strides().iter().map(|&s| s as i64).collect();
         if positions.numel() == 0 || positions.is_traced() {

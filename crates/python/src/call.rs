@@ -1,7 +1,7 @@
 //! Calls Python functions while they are traced.
 
 use crate::device;
-use crate::error::{raise, raised};
+use crate::error::{raise, to_exception};
 use crate::tensor::PyTensor;
 use crate::value::T;
 use gradus::{Device, Error, Tensor};
@@ -58,7 +58,7 @@ impl<'py> Function<'py> {
         match (self.failed.borrow_mut().take(), result) {
             (Some(e), _) => Err(e),
             (None, Ok(r)) => Ok(r),
-            (None, Err(e)) => Err(raised(&e)),
+            (None, Err(e)) => Err(to_exception(&e)),
         }
     }
 }

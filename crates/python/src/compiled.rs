@@ -5,7 +5,7 @@ use crate::guard::Guard;
 use crate::tensor::PyTensor;
 use crate::trace_deps::Guards;
 use crate::tree::Tree;
-use crate::unary::Spelled;
+use crate::unary::MoreMethods;
 use gradus::{Aval, Compiled, DType, GradientOwner, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -127,11 +127,11 @@ pub(crate) struct Gradient {
     pub(crate) of: GradientOwner,
     /// If the function depends on the previous gradient: a cell for it, or `None` if there was none.
     pub(crate) read: Option<Option<Tensor>>,
-    pub(crate) left: Left,
+    pub(crate) left: GradientChange,
 }
 
 /// The effect of a function on a gradient.
-pub(crate) enum Left {
+pub(crate) enum GradientChange {
     AsItWas,
     Forgotten,
     /// It is replaced by a value.
@@ -197,8 +197,8 @@ impl CompiledProgram {
                 return Ok(false);
             }
             if !self.changed.is_empty() || !self.twins.is_empty() {
-                match Related::of(py, &objects) {
-                    Related::Twins(twins) if twins == self.twins => {}
+                match TensorRelation::of(py, &objects) {
+                    TensorRelation::Twins(twins) if twins == self.twins => {}
                     _ => return Ok(false),
                 }
             }
@@ -332,7 +332,7 @@ impl CompiledProgram {
         for (r, new) in self.rebound.iter().zip(outs.split_off(outs.len() - self.rebound.len())) {
             r.location.get().put(py, Bound::new(py, PyTensor::new(new))?.into_any())?;
         }
-        let has_value = |g: &&Gradient| matches!(g.left, Left::Replaced | Left::GoesOn);
+        let has_value = |g: &&Gradient| matches!(g.left, GradientChange::Replaced | GradientChange::GoesOn);
         let values = outs.split_off(outs.len() - self.gradients.iter().filter(has_value).count());
         self.leave(py, tensors, &values)?;
         if !self.changed.is_empty() {
@@ -361,10 +361,10 @@ impl CompiledProgram {
         for g in &self.gradients {
             let Some(tensor) = g.tensor(tensors) else { continue };
             match g.left {
-                Left::AsItWas => {}
-                Left::Forgotten => raise(tensor.set_grad(None))?,
-                Left::Replaced => raise(tensor.set_grad(values.next().as_ref()))?,
-                Left::GoesOn => on.extend(values.next().map(|g| (tensor, g))),
+                GradientChange::AsItWas => {}
+                GradientChange::Forgotten => raise(tensor.set_grad(None))?,
+                GradientChange::Replaced => raise(tensor.set_grad(values.next().as_ref()))?,
+                GradientChange::GoesOn => on.extend(values.next().map(|g| (tensor, g))),
             }
         }
         let on: Vec<(&Tensor, &Tensor)> = on.iter().map(|(t, g)| (*t, g)).collect();
@@ -392,15 +392,15 @@ pub(crate) fn part_of_a_cell(py: Python<'_>, object: &Bound<'_, PyTensor>, cells
 }
 
 /// Relations between arguments that are tensors.
-pub(crate) enum Related {
+pub(crate) enum TensorRelation {
     /// Unrelated, except for equal ones: for each argument the first one that is the same tensor.
     Twins(Vec<usize>),
     /// Some are views of the same tensor.
     Parts,
 }
 
-impl Related {
-    pub(crate) fn of(py: Python<'_>, objects: &[Option<Bound<'_, PyTensor>>]) -> Related {
+impl TensorRelation {
+    pub(crate) fn of(py: Python<'_>, objects: &[Option<Bound<'_, PyTensor>>]) -> TensorRelation {
         let root = |p: &Bound<'_, PyTensor>| {
             p.get().ancestry(py).last().map_or(p.as_ptr() as usize, |(of, _)| of.as_ptr() as usize)
         };
@@ -415,10 +415,10 @@ impl Related {
                 any = true;
                 match (&objects[first], &objects[i]) {
                     (Some(a), Some(b)) if a.is(b) => twins[i] = first,
-                    _ => return Related::Parts,
+                    _ => return TensorRelation::Parts,
                 }
             }
         }
-        Related::Twins(if any { twins } else { Vec::new() })
+        TensorRelation::Twins(if any { twins } else { Vec::new() })
     }
 }

@@ -1,9 +1,9 @@
 //! Converts Python objects to tensors and back: numbers, nested lists, arrays.
 
 use crate::dtype::{self, DTypeArg};
-use crate::error::{raise, raised, type_error, value_error};
+use crate::error::{raise, to_exception, type_error, value_error};
 use crate::tensor::PyTensor;
-use crate::unary::Spelled;
+use crate::unary::MoreMethods;
 use crate::value::number;
 use gradus::ir::literal::Data;
 use gradus::{Aval, DType, Literal, Number, Shape, Tensor};
@@ -356,7 +356,7 @@ fn many_to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>>
 /// Returns the element of a tensor of one element as a Python number.
 pub(crate) fn item<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     if let Some(e) = t.error() {
-        return Err(raised(e));
+        return Err(to_exception(e));
     }
     if t.numel() != 1 {
         let why = format!("a Tensor with {} elements cannot be converted to a number", t.numel());

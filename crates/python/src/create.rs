@@ -5,7 +5,7 @@ use crate::device::{converted, current, device_or_default, device_or_that_of, mo
 use crate::dtype::{DTypeArg, default_float, of_number};
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::PyTensor;
-use crate::unary::Spelled;
+use crate::unary::MoreMethods;
 use crate::value::{Count, Operand, PerAxis, T, extents, float, integer, integers, number};
 use gradus::mem::Storage;
 use gradus::{Aval, DType, Device, Error, Kind, Memory, Number, Shape, Tensor};
@@ -76,7 +76,7 @@ fn full_on(aval: &Aval, n: Number, device: Device) -> Tensor {
 }
 
 /// Returns an error for lists that exceed memory: allocating them would abort the process.
-fn room(numbers: usize) -> PyResult<()> {
+fn check_memory(numbers: usize) -> PyResult<()> {
     raise(gradus::ir::size::reserve_elements(numbers, 8))
 }
 
@@ -473,7 +473,7 @@ fn triangle(
     device: Option<&Bound<'_, PyAny>>,
     keep: impl Fn(i64, i64) -> bool,
 ) -> PyResult<PyTensor> {
-    room(row.saturating_mul(col).saturating_mul(4))?;
+    check_memory(row.saturating_mul(col).saturating_mul(4))?;
     let all = || (0..row as i64).flat_map(|i| (0..col as i64).map(move |j| (i, j)));
     let kept: Vec<(i64, i64)> = all().filter(|&(i, j)| keep(i, j)).collect();
     let flat: Vec<i64> = kept.iter().map(|p| p.0).chain(kept.iter().map(|p| p.1)).collect();

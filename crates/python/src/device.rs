@@ -167,9 +167,9 @@ fn operands(args: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<Device>> {
 }
 
 /// Restores the device override of this thread.
-struct Back(Option<Device>);
+struct DeviceOverride(Option<Device>);
 
-impl Drop for Back {
+impl Drop for DeviceOverride {
     fn drop(&mut self) {
         WORKING.set(self.0);
     }
@@ -186,7 +186,7 @@ pub(crate) fn _call_near<'py>(
         None => operands(kwargs.call_method0("values")?.as_any(), 1)?,
         found => found,
     };
-    let _back = device.map(|device| Back(WORKING.replace(Some(device))));
+    let _back = device.map(|device| DeviceOverride(WORKING.replace(Some(device))));
     f.call(args, Some(kwargs))
 }
 
@@ -199,7 +199,7 @@ pub(crate) fn _call_on<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let _back = Back(WORKING.replace(parse(device)?));
+    let _back = DeviceOverride(WORKING.replace(parse(device)?));
     f.call(args, Some(kwargs))
 }
 

@@ -82,7 +82,10 @@ struct Exported {
 fn describe(kept: &mut Exported) -> PyResult<DlTensor> {
     let dtype = kept.memory.aval.dtype;
     let Some(&(_, code, bits)) = CODES.iter().find(|(d, ..)| *d == dtype) else {
-        return Err(PyBufferError::new_err(format!("{dtype} does not exist in DLPack")));
+        return Err(PyBufferError::new_err(format!(
+            "{} does not exist in DLPack",
+            crate::dtype::name(dtype)
+        )));
     };
     let Some(all) = kept.memory.storage.host::<u8>() else {
         return Err(PyBufferError::new_err("the memory of another device cannot be shared by DLPack"));
@@ -180,30 +183,30 @@ pub(crate) fn export<'py>(
 }
 
 /// A structure that another library exported, owned here.
-enum Taken {
+enum ImportedTensor {
     Plain(NonNull<Managed>),
     Versioned(NonNull<ManagedVersioned>),
 }
 
 // SAFETY: DLPack's deleters may be called from any thread; those of Python libraries acquire the GIL
 // themselves.
-unsafe impl Send for Taken {}
+unsafe impl Send for ImportedTensor {}
 // SAFETY: a shared reference gives no access.
-unsafe impl Sync for Taken {}
+unsafe impl Sync for ImportedTensor {}
 
-impl Drop for Taken {
+impl Drop for ImportedTensor {
     fn drop(&mut self) {
         // With the GIL, which deleters of Python objects expect.
         Python::attach(|_| {
             // SAFETY: we own the structure that the capsule contained, and drop runs once.
             unsafe {
                 match self {
-                    Taken::Plain(m) => {
+                    ImportedTensor::Plain(m) => {
                         if let Some(deleter) = m.as_ref().deleter {
                             deleter(m.as_ptr());
                         }
                     }
-                    Taken::Versioned(m) => {
+                    ImportedTensor::Versioned(m) => {
                         if let Some(deleter) = m.as_ref().deleter {
                             deleter(m.as_ptr());
                         }
@@ -232,8 +235,8 @@ pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
     let versioned = capsule.is_valid_checked(Some(VERSIONED));
     let pointer = capsule.pointer_checked(Some(if versioned { VERSIONED } else { NAME }))?;
     let (name, taken) = match versioned {
-        true => (USED_VERSIONED, Taken::Versioned(pointer.cast())),
-        false => (USED, Taken::Plain(pointer.cast())),
+        true => (USED_VERSIONED, ImportedTensor::Versioned(pointer.cast())),
+        false => (USED, ImportedTensor::Plain(pointer.cast())),
     };
     // SAFETY: the capsule is alive; renaming marks its contents as consumed.
     if unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), name.as_ptr()) } != 0 {
@@ -243,8 +246,8 @@ pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
     // SAFETY: the name determines the type of the structure, which we own since the renaming.
     let tensor = unsafe {
         match &taken {
-            Taken::Plain(m) => &m.as_ref().tensor,
-            Taken::Versioned(m) => &m.as_ref().tensor,
+            ImportedTensor::Plain(m) => &m.as_ref().tensor,
+            ImportedTensor::Versioned(m) => &m.as_ref().tensor,
         }
     };
     let tensor: *const DlTensor = tensor;
@@ -255,7 +258,7 @@ pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
 /// # Safety
 ///
 /// `tensor` is an exported structure, and lives as long as `taken`.
-unsafe fn shared(tensor: &DlTensor, taken: Taken, copy: bool) -> PyResult<Tensor> {
+unsafe fn shared(tensor: &DlTensor, taken: ImportedTensor, copy: bool) -> PyResult<Tensor> {
     let (ndim, code) = (tensor.ndim as usize, (tensor.code, tensor.bits));
     if tensor.ndim < 0 || ndim > MOST_AXES || tensor.lanes != 1 || tensor.device.0 != CPU.0 {
         return Err(PyBufferError::new_err("an array of this kind cannot be shared"));

@@ -86,7 +86,10 @@ pub(crate) fn set_default_dtype(d: DTypeArg) -> PyResult<()> {
         DType::F32 => DOUBLE.store(false, Ordering::Relaxed),
         DType::F64 => DOUBLE.store(true, Ordering::Relaxed),
         other => {
-            return Err(type_error(format!("the default dtype must be float32 or float64, not {other}")));
+            return Err(type_error(format!(
+                "the default dtype must be float32 or float64, not {}",
+                name(other)
+            )));
         }
     }
     Ok(())

@@ -1,8 +1,9 @@
-//! Converts errors of Gradus to Python exceptions. The traceback shows the caller's line, so the core's line is
-//! omitted; errors of recorded operations keep the line on which they were recorded.
+//! Converts errors of Gradus to Python exceptions.
+//! Takes an error; returns an exception of the class that PyTorch's users catch. `words.rs` writes the message.
 
-use crate::words::in_python;
-use gradus::{Error, Kind};
+use crate::words::{PythonWords, message};
+use gradus::ir::Words;
+use gradus::{DType, Error, Kind};
 use pyo3::exceptions::{
     PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError,
 };
@@ -16,14 +17,14 @@ thread_local! {
     static STOPPED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// Stores an exception and returns an error that ends the run; [`raised`] restores the exception.
-pub(crate) fn kept(e: PyErr) -> Error {
+/// Stores an exception and returns an error that ends the run; [`to_exception`] restores the exception.
+pub(crate) fn store_exception(e: PyErr) -> Error {
     STOPPED.with(|s| *s.borrow_mut() = Some(e));
     Error::new(Kind::Interrupted)
 }
 
 /// Raises a stored exception that was not restored because the interrupted code continued in another way.
-pub(crate) fn forgotten() -> PyResult<()> {
+pub(crate) fn raise_stored() -> PyResult<()> {
     STOPPED.with(|s| s.borrow_mut().take()).map_or(Ok(()), Err)
 }
 
@@ -35,7 +36,7 @@ pub(crate) fn stop_wanted() -> bool {
         match py.check_signals() {
             Ok(()) => false,
             Err(e) => {
-                kept(e);
+                store_exception(e);
                 true
             }
         }
@@ -77,13 +78,13 @@ pub(crate) fn line() -> Option<String> {
 /// Exceptions for invalid values and indices: instances of Python's `ValueError` or `IndexError` and of
 /// `RuntimeError`, which PyTorch raises for most of them.
 #[derive(Clone, Copy)]
-enum Both {
+enum ErrorClass {
     Value,
     Index,
 }
 
 /// Returns the class of such exceptions.
-fn class<'py>(py: Python<'py>, both: Both) -> PyResult<Bound<'py, PyType>> {
+fn class<'py>(py: Python<'py>, both: ErrorClass) -> PyResult<Bound<'py, PyType>> {
     static CLASSES: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
     let made = CLASSES.get_or_try_init(py, || {
         let make = |name: &str, base: Bound<'py, PyType>| -> PyResult<Py<PyAny>> {
@@ -100,7 +101,7 @@ fn class<'py>(py: Python<'py>, both: Both) -> PyResult<Bound<'py, PyType>> {
     Ok(made[both as usize].bind(py).clone().cast_into::<PyType>()?)
 }
 
-fn of_class(both: Both, text: String) -> PyErr {
+fn of_class(both: ErrorClass, text: String) -> PyErr {
     Python::attach(|py| match class(py, both) {
         Ok(class) => PyErr::from_type(class, text),
         Err(e) => e,
@@ -110,39 +111,16 @@ fn of_class(both: Both, text: String) -> PyErr {
 /// The class of exceptions for invalid values.
 #[pyfunction]
 pub(crate) fn _value_error(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
-    class(py, Both::Value)
+    class(py, ErrorClass::Value)
 }
-
-/// Formats an error for Python.
-pub(crate) fn message(error: &Error) -> String {
-    let text = error.to_string();
-    match (error.line(), error.location()) {
-        // A line is the user's own text and is not translated.
-        (Some(line), _) => {
-            let own = text.strip_suffix(line).unwrap_or(&text);
-            in_python(own) + line
-        }
-        (None, Some(_)) => in_python(text.rfind("\n  at ").map_or(&*text, |at| &text[..at])),
-        _ => in_python(&text),
-    }
-}
-
-/// Beginning of PyTorch's message about operands on two devices.
-const TWO_DEVICES: &str = "Expected all tensors to be on the same device";
-
-/// Beginning of the core's message about a dtype that a device lacks.
-const LACKS: &str = "has no ";
 
 /// Makes the exception for a dtype that a device lacks: a `TypeError` of a class that functions of the package
 /// recognize.
-fn lacking(name: &str, why: &str) -> PyErr {
+fn lacking(device: &str, dtype: DType, instead: DType) -> PyErr {
     static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let why = in_python(why);
-    let mut words = why.trim_start_matches(LACKS).split([';', ',', ' ']);
-    let dtype = words.next().unwrap_or_default();
-    let narrow = words.find(|w| w.starts_with("float") || w.starts_with("complex")).unwrap_or("float32");
+    let [dtype, instead] = [dtype, instead].map(|d| PythonWords.dtype(d));
     let text = format!(
-        "Cannot convert a {name} tensor to {dtype}, because the device does not support {dtype}. Please use {narrow} instead."
+        "Cannot convert a {device} tensor to {dtype}, because the device does not support {dtype}. Please use {instead} instead."
     );
     Python::attach(|py| {
         let class = crate::convert::class(py, &CLASS, "gradus._device", "UnsupportedDtype");
@@ -154,22 +132,21 @@ fn lacking(name: &str, why: &str) -> PyErr {
 }
 
 /// Makes the exception for an error: of the classes that PyTorch's users catch.
-pub(crate) fn raised(error: &Error) -> PyErr {
+pub(crate) fn to_exception(error: &Error) -> PyErr {
     let text = message(error);
     match error.kind() {
-        Kind::Index { .. } | Kind::Axis { .. } => of_class(Both::Index, text),
+        Kind::Index { .. } | Kind::Axis { .. } => of_class(ErrorClass::Index, text),
         // `NotImplementedError` is a `RuntimeError` too.
         Kind::DType { .. } => pyo3::exceptions::PyNotImplementedError::new_err(text),
-        Kind::Value { .. } => match text.find(TWO_DEVICES) {
-            Some(at) => PyRuntimeError::new_err(
-                text[at..].split_inclusive('!').next().unwrap_or_default().to_string(),
-            ),
-            None => of_class(Both::Value, text),
-        },
+        Kind::Value { .. } => of_class(ErrorClass::Value, text),
+        // PyTorch's sentence, because programs compare it.
+        Kind::Devices { first, second } => PyRuntimeError::new_err(format!(
+            "Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
+        )),
         Kind::File { .. } => PyOSError::new_err(text),
         Kind::Memory { .. } => PyMemoryError::new_err(text),
         // PyTorch raises `TypeError` for dtypes that a device lacks.
-        Kind::Device { name, why } if why.starts_with(LACKS) => lacking(name, why),
+        Kind::Unsupported { device, dtype, instead } => lacking(device, *dtype, *instead),
         Kind::Device { .. } => PyRuntimeError::new_err(text),
         Kind::Interrupted => {
             STOPPED.with(|s| s.borrow_mut().take()).unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
@@ -180,20 +157,20 @@ pub(crate) fn raised(error: &Error) -> PyErr {
 
 /// An argument of the wrong type.
 pub(crate) fn type_error(why: impl Into<String>) -> PyErr {
-    PyTypeError::new_err(in_python(&why.into()))
+    PyTypeError::new_err(why.into())
 }
 
 /// An impossible computation.
 pub(crate) fn runtime_error(why: impl Into<String>) -> PyErr {
-    PyRuntimeError::new_err(in_python(&why.into()))
+    PyRuntimeError::new_err(why.into())
 }
 
 /// An argument of the wrong value.
 pub(crate) fn value_error(why: impl Into<String>) -> PyErr {
-    of_class(Both::Value, in_python(&why.into()))
+    of_class(ErrorClass::Value, why.into())
 }
 
 /// Returns the value, or raises an exception.
 pub(crate) fn raise<T>(result: gradus::Result<T>) -> pyo3::PyResult<T> {
-    result.map_err(|e| raised(&e))
+    result.map_err(|e| to_exception(&e))
 }

@@ -21,9 +21,9 @@ use std::sync::Arc;
 /// >>> product.next_functions
 /// ((<AccumulateGrad object>, 0), (None, 0))
 #[pyclass(name = "_Node", module = "gradus", frozen)]
-pub(crate) struct PyNode(Of);
+pub(crate) struct PyNode(NodeOrigin);
 
-enum Of {
+enum NodeOrigin {
     Op(RecordedOp),
     Leaf(Tensor),
 }
@@ -31,8 +31,8 @@ enum Of {
 impl PyNode {
     fn addr(&self) -> usize {
         match &self.0 {
-            Of::Op(op) => op.addr(),
-            Of::Leaf(leaf) => leaf.cell_addr().unwrap_or(0),
+            NodeOrigin::Op(op) => op.addr(),
+            NodeOrigin::Leaf(leaf) => leaf.cell_addr().unwrap_or(0),
         }
     }
 }
@@ -42,8 +42,8 @@ impl PyNode {
     /// The name of the operation in PyTorch's style.
     fn name(&self) -> String {
         match &self.0 {
-            Of::Op(op) => backward_name(op.name()),
-            Of::Leaf(_) => "AccumulateGrad".to_string(),
+            NodeOrigin::Op(op) => backward_name(op.name()),
+            NodeOrigin::Leaf(_) => "AccumulateGrad".to_string(),
         }
     }
 
@@ -51,10 +51,10 @@ impl PyNode {
     /// without gradient. Raises an error after a backward pass that did not retain the graph.
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let Of::Op(op) = &self.0 else { return Ok(PyTuple::empty(py)) };
+        let NodeOrigin::Op(op) = &self.0 else { return Ok(PyTuple::empty(py)) };
         let next = |operand: Operand| match operand {
-            Operand::Result(op, out) => Ok((Some(Py::new(py, PyNode(Of::Op(op)))?), out)),
-            Operand::Leaf(leaf) => Ok((Some(Py::new(py, PyNode(Of::Leaf(leaf)))?), 0)),
+            Operand::Result(op, out) => Ok((Some(Py::new(py, PyNode(NodeOrigin::Op(op)))?), out)),
+            Operand::Leaf(leaf) => Ok((Some(Py::new(py, PyNode(NodeOrigin::Leaf(leaf)))?), 0)),
             Operand::Value(_) => Ok((None, 0)),
         };
         PyTuple::new(py, raise(op.operands())?.into_iter().map(next).collect::<PyResult<Vec<_>>>()?)
@@ -64,8 +64,8 @@ impl PyNode {
     #[getter]
     fn variable(&self) -> PyResult<PyTensor> {
         match &self.0 {
-            Of::Leaf(leaf) => PyTensor::out(leaf.clone()),
-            Of::Op(_) => {
+            NodeOrigin::Leaf(leaf) => PyTensor::out(leaf.clone()),
+            NodeOrigin::Op(_) => {
                 Err(PyAttributeError::new_err(format!("{} has no attribute 'variable'", self.name())))
             }
         }
@@ -75,7 +75,7 @@ impl PyNode {
     /// for a leaf.
     #[getter]
     fn _order(&self) -> Option<u64> {
-        if let Of::Op(op) = &self.0 { Some(op.order()) } else { None }
+        if let NodeOrigin::Op(op) = &self.0 { Some(op.order()) } else { None }
     }
 
     fn __eq__(&self, other: &PyNode) -> bool {
@@ -101,7 +101,7 @@ impl PyTensor {
     /// 'ExpBackward0'
     #[getter]
     fn grad_fn(&self, py: Python<'_>) -> PyResult<Option<PyNode>> {
-        Ok(self.value(py)?.recorded().map(|(op, _)| PyNode(Of::Op(op))))
+        Ok(self.value(py)?.recorded().map(|(op, _)| PyNode(NodeOrigin::Op(op))))
     }
 
     /// The recorded operations that computed this tensor, as a graph that can be printed, drawn and written as

@@ -1,7 +1,7 @@
 //! Backward passes and gradient hooks.
 
 use crate::call::{refs, unwrapped};
-use crate::error::{kept, raise, runtime_error};
+use crate::error::{raise, runtime_error, store_exception};
 use crate::tensor::PyTensor;
 use crate::value::T;
 use gradus::{Backward, HookHandle};
@@ -36,11 +36,11 @@ pub(crate) fn nothing_added() {
 
 /// The function of a hook, visible to Python's garbage collector, which may clear it: the function may refer to
 /// the hook's own tensor.
-pub(crate) struct Called(Mutex<Option<Py<PyAny>>>);
+pub(crate) struct PythonHook(Mutex<Option<Py<PyAny>>>);
 
-impl Called {
-    fn new(function: Py<PyAny>) -> Arc<Called> {
-        Arc::new(Called(Mutex::new(Some(function))))
+impl PythonHook {
+    fn new(function: Py<PyAny>) -> Arc<PythonHook> {
+        Arc::new(PythonHook(Mutex::new(Some(function))))
     }
 
     fn function(&self, py: Python<'_>) -> Option<Py<PyAny>> {
@@ -53,7 +53,7 @@ impl Called {
     pub(crate) fn visit(x: &gradus::Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         let mut result = Ok(());
         x.visit_own_hooks(&mut |payload| {
-            if let Some(called) = payload.downcast_ref::<Called>()
+            if let Some(called) = payload.downcast_ref::<PythonHook>()
                 && let Ok(function) = called.0.try_lock()
                 && let (Some(function), true) = (&*function, result.is_ok())
             {
@@ -67,7 +67,7 @@ impl Called {
     pub(crate) fn clear(x: &gradus::Tensor) -> Vec<Py<PyAny>> {
         let mut functions = Vec::new();
         x.visit_own_hooks(&mut |payload| {
-            if let Some(called) = payload.downcast_ref::<Called>()
+            if let Some(called) = payload.downcast_ref::<PythonHook>()
                 && let Ok(mut function) = called.0.try_lock()
             {
                 functions.extend(function.take());
@@ -165,7 +165,7 @@ impl PyTensor {
     /// tensor([30., 30.])
     fn register_hook(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<PyHook> {
         let from_outside = !crate::trace_deps::is_compiling();
-        let called = Called::new(hook);
+        let called = PythonHook::new(hook);
         let payload: gradus::Payload = called.clone();
         let call = move |g: &gradus::Tensor| {
             Python::attach(|py| {
@@ -177,7 +177,7 @@ impl PyTensor {
                     let new = hook.bind(py).call1((PyTensor::out(g.clone())?,))?;
                     if new.is_none() { Ok(None) } else { Ok(Some(new.extract::<T>()?.0)) }
                 };
-                called().map_err(kept)
+                called().map_err(store_exception)
             })
         };
         raise(self.value(py)?.register_hook_with(Some(payload), call)).map(PyHook)
@@ -198,7 +198,7 @@ impl PyTensor {
         }
         // A weak reference, because the leaf holds the hook.
         let leaf = PyWeakrefReference::new(slf)?.unbind();
-        let called = Called::new(hook);
+        let called = PythonHook::new(hook);
         let payload: gradus::Payload = called.clone();
         let reached = move |_: &gradus::Tensor| {
             Python::attach(|py| {

@@ -2,11 +2,12 @@
 
 use crate::convert::{array, tensor_of};
 use crate::device::{converted, of};
-use crate::error::{message, runtime_error, type_error};
+use crate::error::{runtime_error, type_error};
 use crate::tensor::{PyTensor, compute};
-use crate::unary::Spelled;
+use crate::unary::MoreMethods;
 use crate::value::integer;
 use crate::view::View;
+use crate::words::message;
 use gradus::{Arg, DType, Ix, Kind, Tensor};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -115,7 +116,10 @@ fn entries(x: &Tensor, index: &Bound<'_, PyAny>) -> PyResult<Vec<Ix>> {
 }
 
 /// A boolean scalar has no axes to select along: it selects all or nothing of the tensor, along a new axis.
-fn alone<'py>(x: &Bound<'py, PyTensor>, entries: &[Ix]) -> PyResult<Option<(Bound<'py, PyTensor>, Vec<Ix>)>> {
+fn select_by_scalar<'py>(
+    x: &Bound<'py, PyTensor>,
+    entries: &[Ix],
+) -> PyResult<Option<(Bound<'py, PyTensor>, Vec<Ix>)>> {
     let [Ix::Mask(one)] = entries else { return Ok(None) };
     if one.rank() > 0 {
         return Ok(None);
@@ -220,7 +224,7 @@ impl PyTensor {
         if is_view(&entries) {
             return PyTensor::part_of(slf, View::At(entries));
         }
-        if let Some((whole, entries)) = alone(slf, &entries)? {
+        if let Some((whole, entries)) = select_by_scalar(slf, &entries)? {
             let x = whole.get().value(slf.py())?;
             return PyTensor::out(fitting(compute(slf.py(), &x, |x| x.at(entries)))?);
         }
@@ -233,7 +237,7 @@ impl PyTensor {
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let entries = entries(&slf.get().value(slf.py())?, index)?;
-        match alone(slf, &entries)? {
+        match select_by_scalar(slf, &entries)? {
             Some((whole, entries)) => put(&whole, entries, value),
             None => put(slf, entries, value),
         }

@@ -5,18 +5,18 @@
 //! arguments.
 
 use crate::compiled::{
-    CompiledProgram, Gradient, Hooks, Left, Modes, Read, Rebound, Related, may_share, part_of_a_cell,
-    requirement,
+    CompiledProgram, Gradient, GradientChange, Hooks, Modes, Read, Rebound, TensorRelation, may_share,
+    part_of_a_cell, requirement,
 };
 use crate::device;
-use crate::error::{raise, raised};
+use crate::error::{raise, to_exception};
 use crate::graph::PyGraph;
 use crate::guard::Guard;
 use crate::reentrant_lock::ReentrantLock;
 use crate::tensor::PyTensor;
-use crate::trace_deps::{Argument, Found, Watch};
+use crate::trace_deps::{Argument, OutsideEffects, Watch};
 use crate::tree::Tree;
-use crate::unary::Spelled;
+use crate::unary::MoreMethods;
 use gradus::{Compiled, Error, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -55,19 +55,19 @@ impl PyJit {
     /// Returns the program for these arguments, and their tensors.
     fn program(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<(Arc<CompiledProgram>, Vec<Tensor>)> {
         match self.known(arguments)? {
-            Known::Program(program, tensors) => Ok((program, tensors)),
+            CachedProgram::Program(program, tensors) => Ok((program, tensors)),
             other => self.new_program(arguments, &other),
         }
     }
 
-    fn known(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<Known> {
+    fn known(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<CachedProgram> {
         let last: Option<Arc<CompiledProgram>> = self.programs().last().cloned();
-        let Some(last) = last else { return Ok(Known::Nothing) };
+        let Some(last) = last else { return Ok(CachedProgram::Nothing) };
         let mut tensors = Vec::new();
         let mut like = last.takes(arguments, &mut tensors)?.then(|| last.clone());
         if like.is_some() && last.fits(arguments, &tensors)? {
             self.alone.store(0, Ordering::Relaxed);
-            return Ok(Known::Program(last, tensors));
+            return Ok(CachedProgram::Program(last, tensors));
         }
         let others: Vec<Arc<CompiledProgram>> = self.programs().clone();
         for p in others.iter().rev().skip(1) {
@@ -79,11 +79,11 @@ impl PyJit {
                 all.retain(|other| !Arc::ptr_eq(other, p));
                 all.push(p.clone());
                 self.alone.store(0, Ordering::Relaxed);
-                return Ok(Known::Program(p.clone(), tensors));
+                return Ok(CachedProgram::Program(p.clone(), tensors));
             }
             like.get_or_insert_with(|| p.clone());
         }
-        Ok(like.map_or(Known::Nothing, Known::Like))
+        Ok(like.map_or(CachedProgram::Nothing, CachedProgram::Like))
     }
 
     /// Returns true if the next call should run uncompiled, because the last programs served one call each. Compilation
@@ -96,10 +96,10 @@ impl PyJit {
     fn new_program(
         &self,
         arguments: &Bound<'_, PyTuple>,
-        known: &Known,
+        known: &CachedProgram,
     ) -> PyResult<(Arc<CompiledProgram>, Vec<Tensor>)> {
         let (py, n) = (arguments.py(), self.alone.load(Ordering::Relaxed));
-        let like = if let Known::Like(program) = known { Some(program) } else { None };
+        let like = if let CachedProgram::Like(program) = known { Some(program) } else { None };
         if let (Some(like), TRIES) = (like, n) {
             let name =
                 like.guards.other(py).map_or("what it reads outside".to_string(), |name| format!("`{name}`"));
@@ -143,7 +143,7 @@ impl PyJit {
         let py = arguments.py();
         let mut objects = Vec::new();
         tree.objects(arguments.as_any(), &mut objects);
-        let related = Related::of(py, &objects);
+        let related = TensorRelation::of(py, &objects);
         let mut found_outside: Vec<(usize, Tensor)> = Vec::new();
         let mut rooted = false;
         let (traced, compiled) = loop {
@@ -154,7 +154,7 @@ impl PyJit {
             // from outside must be one leaf: the function is traced again with these.
             let views = objects.iter().flatten().any(|p| part_of_a_cell(py, p, compiled.cells()));
             let views =
-                writes && (views || (!traced.changed.is_empty() && matches!(related, Related::Parts)));
+                writes && (views || (!traced.changed.is_empty() && matches!(related, TensorRelation::Parts)));
             let held = |(i, t): (usize, &Tensor)| match &objects[i] {
                 Some(object) if object.get().is_whole() => (i, object.get().held()),
                 _ => (i, t.clone()),
@@ -180,8 +180,8 @@ impl PyJit {
             (found_outside, rooted) = (both, rooted || views);
         };
         let Traced { results, changed, gradients, depends, differentiates, found } = traced;
-        let Found { mut guards, changed: unstable, undo: _, left, rebound, before } = found;
-        let twins = if let Related::Twins(twins) = related { twins } else { Vec::new() };
+        let OutsideEffects { mut guards, changed: unstable, undo: _, left, rebound, before } = found;
+        let twins = if let TensorRelation::Twins(twins) = related { twins } else { Vec::new() };
         let lasting = unstable.is_empty() && !rooted;
         let rebound =
             rebound.into_iter().map(|(location, old)| taken(py, location, old, &compiled, &guards.guards));
@@ -211,7 +211,7 @@ impl PyJit {
 }
 
 /// The result of looking up a program.
-enum Known {
+enum CachedProgram {
     /// The program for the call, with the tensors of its arguments.
     Program(Arc<CompiledProgram>, Vec<Tensor>),
     /// A program for such arguments, but for another state outside.
@@ -266,11 +266,11 @@ struct Traced {
     gradients: Vec<Gradient>,
     depends: bool,
     differentiates: bool,
-    found: FoundHere,
+    found: TraceEffects,
 }
 
 /// Effects of a function outside; locations without the values assigned to them.
-type FoundHere = Found<(Py<Guard>, Option<Py<PyTensor>>)>;
+type TraceEffects = OutsideEffects<(Py<Guard>, Option<Py<PyTensor>>)>;
 
 impl Trace<'_, '_> {
     fn run(&self, found_outside: &[(usize, Tensor)]) -> PyResult<(Traced, Compiled)> {
@@ -301,7 +301,7 @@ impl Trace<'_, '_> {
             return Err(e);
         }
         let compiled = raise(compiled)?;
-        Ok((traced.ok_or_else(|| raised(&Error::trace("the function returned no tensor")))?, compiled))
+        Ok((traced.ok_or_else(|| to_exception(&Error::trace("the function returned no tensor")))?, compiled))
     }
 
     fn call(&self, x: &[Tensor], found_outside: &[(usize, Tensor)]) -> PyResult<(Vec<Tensor>, Traced)> {
@@ -339,11 +339,11 @@ impl Trace<'_, '_> {
         let mut gradients = Vec::new();
         for g in gradus::traced_gradients() {
             let left = match g.left {
-                None => Left::AsItWas,
-                Some(None) => Left::Forgotten,
+                None => GradientChange::AsItWas,
+                Some(None) => GradientChange::Forgotten,
                 Some(Some(value)) => {
                     outs.push(value);
-                    if g.goes_on { Left::GoesOn } else { Left::Replaced }
+                    if g.goes_on { GradientChange::GoesOn } else { GradientChange::Replaced }
                 }
             };
             gradients.push(Gradient { of: g.of, read: g.read, left });
@@ -450,7 +450,7 @@ impl PyJit {
         // compilation.
         let guard = self.lock.take(py)?;
         let (program, tensors) = match self.known(&arguments)? {
-            Known::Program(program, tensors) => {
+            CachedProgram::Program(program, tensors) => {
                 let _guard = program.is_alone().then_some(guard);
                 return program.call(&arguments, &tensors, false);
             }

@@ -65,6 +65,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
+    use super::*;
+
     #[pymodule_export]
     use crate::accumulate::_accumulated;
     #[pymodule_export]
@@ -128,7 +130,7 @@ mod _native {
         pairwise_distance, rms_norm,
     };
     #[pymodule_export]
-    use crate::optim::{_lbfgs_step, PyRule, PySchedule};
+    use crate::optim::{_half_cosine, _lbfgs_step, PyRule, PySchedule};
     #[pymodule_export]
     use crate::print::set_printoptions;
     #[pymodule_export]
@@ -158,11 +160,7 @@ mod _native {
     #[pymodule_export]
     use crate::tune::{_adapter, _create_model, _prefer, _reinforce, _save_model, _tune, PyRewardModel};
     #[pymodule_export]
-    use crate::unary::_special;
-    #[pymodule_export]
-    use crate::words::_in_python_words;
-
-    use super::*;
+    use crate::unary::{_pointwise, _pointwise_ops};
 
     /// Adds dtypes under all their names.
     #[pymodule_init]

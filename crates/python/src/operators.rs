@@ -378,7 +378,7 @@ impl PyTensor {
         if x.dtype().is_differentiable() {
             return Err(type_error(format!(
                 "a tensor of {} cannot be an index; only integer tensors can",
-                x.dtype()
+                crate::dtype::name(x.dtype())
             )));
         }
         raise(x.to(gradus::Device::CPU).to_dtype(DType::I64).item::<i64>())

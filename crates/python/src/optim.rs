@@ -3,13 +3,13 @@
 //! `gradus::nn::optim` computes the updates; `gradus/optim` has PyTorch's names, checks and state dictionaries.
 
 use crate::device::{moved, of};
-use crate::error::{raise, raised, value_error};
+use crate::error::{raise, to_exception, value_error};
 use crate::tensor::{PyTensor, compute};
 use crate::trace_deps::with_gradient;
 use crate::value::T;
 use gradus::nn::optim::{
     Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, Asgd, Change, Last, LbfgsOptions, Lion, Maximize,
-    Memory, NAdam, Problem, RAdam, RmsProp, Rprop, Rule, Schedule, Sgd, apply,
+    Memory, NAdam, Problem, RAdam, RmsProp, Rprop, Rule, Schedule, Sgd, apply, half_cosine,
 };
 use gradus::{DType, Device, Number, Tensor};
 use pyo3::prelude::*;
@@ -269,6 +269,12 @@ impl PyRule {
     }
 }
 
+/// Falls from 1 to 0 along half a cosine as `part` goes from 0 to 1.
+#[pyfunction]
+pub(crate) fn _half_cosine(part: f64) -> f64 {
+    half_cosine(part)
+}
+
 /// The factor of a learning rate at each step.
 #[pyclass(name = "_Schedule", module = "gradus._native", frozen)]
 pub(crate) struct PySchedule(Schedule);
@@ -311,6 +317,11 @@ impl PySchedule {
     }
 
     #[staticmethod]
+    fn triangle(steps: f64, rise: f64) -> PySchedule {
+        PySchedule(Schedule::triangle(steps, rise))
+    }
+
+    #[staticmethod]
     fn phases(phases: Vec<(f64, f64, f64)>, cosine: bool) -> PySchedule {
         PySchedule(Schedule::phases(&phases, cosine))
     }
@@ -331,7 +342,7 @@ struct Raised(PyErr);
 
 impl From<gradus::Error> for Raised {
     fn from(e: gradus::Error) -> Raised {
-        Raised(raised(&e))
+        Raised(to_exception(&e))
     }
 }
 

@@ -68,8 +68,7 @@ const MOST_AXES: usize = 256;
 /// Formats a tensor.
 pub(crate) fn text(t: &Tensor) -> String {
     if t.is_traced() {
-        let aval = t.aval().map_or_else(String::new, |a| a.to_string());
-        return format!("tensor(traced {aval})");
+        return format!("tensor(traced {}{})", name(t.dtype()), t.shape());
     }
     let shape = t.shape();
     let plain = t.detach().to(Device::CPU);

@@ -4,7 +4,7 @@ use crate::device::{device_or_default, device_or_that_of, moved, parse};
 use crate::dtype::{DTypeArg, default_float};
 use crate::error::{raise, value_error};
 use crate::tensor::{BIG, PyTensor};
-use crate::unary::Spelled;
+use crate::unary::MoreMethods;
 use crate::value::{Count, Operand, T, extents, integers};
 use gradus::{DType, Device, Generator, Shape, Tensor, default_generator};
 use pyo3::prelude::*;
@@ -74,10 +74,14 @@ impl PyGenerator {
 /// The seed of the default generator.
 static SEED: AtomicU64 = AtomicU64::new(0);
 
-type Own<'a, 'py> = Option<&'a Bound<'py, PyGenerator>>;
+type GeneratorArg<'a, 'py> = Option<&'a Bound<'py, PyGenerator>>;
 
 /// Draws, without the GIL if there is much to draw. A trace needs the caller's line, and so keeps the GIL.
-fn with(generator: Own<'_, '_>, shape: Shape, f: impl FnOnce(&Generator, Shape) -> Tensor + Send) -> Tensor {
+fn with(
+    generator: GeneratorArg<'_, '_>,
+    shape: Shape,
+    f: impl FnOnce(&Generator, Shape) -> Tensor + Send,
+) -> Tensor {
     let own: &Generator = match generator {
         Some(g) => &g.get().own,
         None => default_generator(),
@@ -149,7 +153,7 @@ fn made(t: Tensor, dtype: Option<DTypeArg>, requires_grad: bool, device: Device)
 
 /// Draws numbers of a dtype; for complex numbers both parts, scaled by `scale`.
 fn drawn_as(
-    generator: Own<'_, '_>,
+    generator: GeneratorArg<'_, '_>,
     shape: Shape,
     dtype: DType,
     (name, scale): (&str, f64),

@@ -188,7 +188,7 @@ impl PyTensor {
             return Ok(slf);
         }
         raise(new.check())?;
-        let (root, positions) = PyTensor::whole(&slf)?;
+        let (root, positions) = PyTensor::root(&slf)?;
         let whole = root.get().value(py)?;
         let hit = mask.0.to_dtype(DType::I64).expand(x.shape()).reshape([-1i64]);
         let hits = crate::view::counted(&whole.reshape([-1i64])).zeros_like().index_add(

@@ -6,10 +6,10 @@
 //! of programs that write in place are correct without further rules, in eager mode and under every transform.
 
 use crate::device::{moved, of, other_devices_used};
-use crate::error::{forgotten, raise, raised, runtime_error};
-use crate::hook::Called;
+use crate::error::{raise, raise_stored, runtime_error, to_exception};
+use crate::hook::PythonHook;
 use crate::trace_deps::{is_compiling, is_from_outside, note_elements, with_gradient};
-use crate::unary::Spelled;
+use crate::unary::MoreMethods;
 use crate::view::View;
 use gradus::{DType, Ix, Patch, Tensor};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -35,16 +35,16 @@ struct Slot {
     born: u64,
     alias: Option<Box<Alias>>,
     /// The tensor that views of this leaf refer to after its elements are replaced.
-    left: Option<Left>,
+    left: Option<OldElements>,
 }
 
 /// Keeps the old elements of a leaf that was given others (`p.data = x`), for its views.
-type Left = Arc<OnceLock<Py<PyTensor>>>;
+type OldElements = Arc<OnceLock<Py<PyTensor>>>;
 
 /// Which part of another tensor this is.
 struct Alias {
     of: Py<PyTensor>,
-    left: Option<Left>,
+    left: Option<OldElements>,
     how: View,
     /// The other tensor's stamp when `value` was read from it.
     seen: u64,
@@ -99,9 +99,9 @@ impl PyTensor {
 
     /// Makes a tensor that is not a view, or raises the error of a failed value.
     pub(crate) fn out(value: Tensor) -> PyResult<PyTensor> {
-        forgotten()?;
+        raise_stored()?;
         match value.error() {
-            Some(e) => Err(raised(e)),
+            Some(e) => Err(to_exception(e)),
             // A graph has no modes, so a value computed without gradients is marked itself.
             None if value.is_traced() && !gradus::is_grad_enabled() => {
                 Ok(PyTensor::new(value.stop_gradient()))
@@ -155,7 +155,7 @@ impl PyTensor {
 
     fn part_as(of: &Bound<'_, PyTensor>, value: Tensor, how: View) -> PyResult<PyTensor> {
         if let Some(e) = value.error() {
-            return Err(raised(e));
+            return Err(to_exception(e));
         }
         let seen = of.get().stamp();
         let recorded = gradus::is_grad_enabled();
@@ -179,14 +179,14 @@ impl PyTensor {
     }
 
     /// Returns the root of a chain of views, and the positions of this view's elements in it.
-    pub(crate) fn whole<'py>(of: &Bound<'py, PyTensor>) -> PyResult<(Bound<'py, PyTensor>, Tensor)> {
+    pub(crate) fn root<'py>(of: &Bound<'py, PyTensor>) -> PyResult<(Bound<'py, PyTensor>, Tensor)> {
         let py = of.py();
         let parent = of.get().slot().alias.as_ref().and_then(|alias| {
             alias.how.keeps_elements().then(|| (alias.of.clone_ref(py), alias.how.clone()))
         });
         match parent {
             Some((parent, how)) => {
-                let (root, positions) = PyTensor::whole(parent.bind(py))?;
+                let (root, positions) = PyTensor::root(parent.bind(py))?;
                 Ok((root, how.of(&positions)))
             }
             None => Ok((of.clone(), crate::view::counted(&of.get().value(py)?))),
@@ -404,8 +404,8 @@ impl PyTensor {
         if new.dtype().class() > old.dtype().class() {
             let why = format!(
                 "a result of {} cannot be written in place to a tensor of {}",
-                new.dtype(),
-                old.dtype()
+                crate::dtype::name(new.dtype()),
+                crate::dtype::name(old.dtype())
             );
             return Err(crate::error::runtime_error(why));
         }
@@ -541,13 +541,13 @@ impl PyTensor {
         if let Some(alias) = &slot.alias {
             visit.call(&alias.of)?;
         }
-        Called::visit(&slot.value, &visit)
+        PythonHook::visit(&slot.value, &visit)
     }
 
     /// Breaks cycles through hooks that refer to their own tensor.
     fn __clear__(&self) {
         let functions = match self.0.try_lock() {
-            Ok(slot) if slot.changed != 0 => Called::clear(&slot.value),
+            Ok(slot) if slot.changed != 0 => PythonHook::clear(&slot.value),
             _ => Vec::new(),
         };
         drop(functions); // outside of the lock, because this may run Python code

@@ -1,5 +1,5 @@
 //! Records what a function depends on outside of its arguments, while it is traced to be compiled.
-//! `_reads.py` watches the function's frames and reports reads; the result is [`Found`], whose guards decide
+//! `_reads.py` watches the function's frames and reports reads; the result is [`OutsideEffects`], whose guards decide
 //! when the program applies.
 
 use crate::guard::{Guard, traced_in};
@@ -240,7 +240,7 @@ impl<'py> Watch<'py> {
     }
 
     /// Stops observing, and returns the findings.
-    pub(crate) fn end(mut self) -> PyResult<Found<Given>> {
+    pub(crate) fn end(mut self) -> PyResult<OutsideEffects<Assignment>> {
         let deps = self.leave();
         let py = self.reads.py();
         let (mut guards, mut changed, mut rebound) = (Vec::new(), Vec::new(), Vec::new());
@@ -293,7 +293,7 @@ impl<'py> Watch<'py> {
             changed.push("requires_grad".to_string());
         }
         let guards = Guards { guards, modules: deps.modules, looked, others, of_tensors };
-        Ok(Found { guards, changed, undo, left, rebound, before: deps.before })
+        Ok(OutsideEffects { guards, changed, undo, left, rebound, before: deps.before })
     }
 
     fn leave(&mut self) -> Option<TraceDeps> {
@@ -315,7 +315,7 @@ impl Drop for Watch<'_> {
 }
 
 /// Dependencies and effects of a function outside.
-pub(crate) struct Found<R> {
+pub(crate) struct OutsideEffects<R> {
     pub(crate) guards: Guards,
     /// Names of what it changed: the program then serves one call only.
     pub(crate) changed: Vec<String>,
@@ -328,16 +328,16 @@ pub(crate) struct Found<R> {
     pub(crate) before: Vec<Py<PyAny>>,
 }
 
-impl<R> Found<R> {
+impl<R> OutsideEffects<R> {
     /// Maps the entries of `rebound`.
-    pub(crate) fn map<S>(self, f: impl FnMut(R) -> S) -> Found<S> {
-        let Found { guards, changed, undo, left, rebound, before } = self;
-        Found { guards, changed, undo, left, rebound: rebound.into_iter().map(f).collect(), before }
+    pub(crate) fn map<S>(self, f: impl FnMut(R) -> S) -> OutsideEffects<S> {
+        let OutsideEffects { guards, changed, undo, left, rebound, before } = self;
+        OutsideEffects { guards, changed, undo, left, rebound: rebound.into_iter().map(f).collect(), before }
     }
 }
 
 /// A location, the tensor assigned to it, and the one before.
-pub(crate) type Given = (Py<Guard>, Tensor, Option<Py<PyTensor>>);
+pub(crate) type Assignment = (Py<Guard>, Tensor, Option<Py<PyTensor>>);
 
 /// Values that a program depends on, with their sources.
 pub(crate) struct Guards {

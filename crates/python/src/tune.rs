@@ -1,7 +1,7 @@
 //! Fine-tuning of language models, wrapped by `python/gradus/tune.py`.
 
 use crate::device::parse;
-use crate::error::{kept, raise};
+use crate::error::{raise, store_exception};
 use crate::models::{PyLanguageModel, Settings};
 use gradus::models::LanguageModel;
 use gradus::models::chat::Message;
@@ -104,7 +104,7 @@ fn prompts(model: &LanguageModel, all: &[PyPrompt]) -> Result<Vec<Prompt>> {
 fn report(each: Option<&Py<PyAny>>, progress: &Progress<'_>) -> Result<bool> {
     let Some(each) = each else { return Ok(true) };
     Python::attach(|py| {
-        let answer = each.call1(py, (progress.step, progress.loss)).map_err(kept)?;
+        let answer = each.call1(py, (progress.step, progress.loss)).map_err(store_exception)?;
         Ok(!answer.bind(py).is(pyo3::types::PyBool::new(py, false)))
     })
 }
@@ -113,7 +113,7 @@ fn report(each: Option<&Py<PyAny>>, progress: &Progress<'_>) -> Result<bool> {
 fn report_round(each: Option<&Py<PyAny>>, round: &Round<'_>) -> Result<bool> {
     let Some(each) = each else { return Ok(true) };
     Python::attach(|py| {
-        let answer = each.call1(py, (round.step, round.reward, round.kl)).map_err(kept)?;
+        let answer = each.call1(py, (round.step, round.reward, round.kl)).map_err(store_exception)?;
         Ok(!answer.bind(py).is(pyo3::types::PyBool::new(py, false)))
     })
 }
@@ -122,7 +122,7 @@ fn report_round(each: Option<&Py<PyAny>>, round: &Round<'_>) -> Result<bool> {
 fn reward_of(reward: &Py<PyAny>, rollouts: &[Rollout]) -> Result<Vec<f64>> {
     Python::attach(|py| {
         let one = |r: &Rollout| reward.call1(py, (r.prompt, &r.text))?.extract::<f64>(py);
-        rollouts.iter().map(one).collect::<PyResult<Vec<f64>>>().map_err(kept)
+        rollouts.iter().map(one).collect::<PyResult<Vec<f64>>>().map_err(store_exception)
     })
 }
 

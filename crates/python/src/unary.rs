@@ -1,10 +1,14 @@
-//! Elementwise functions of one tensor, as methods, each also in place.
+//! Elementwise functions of one tensor under PyTorch's names, as methods, each also in place.
+//! Ops of the catalog that PyTorch does not have become methods in `python/gradus/catalog.py`.
 
+use crate::error::{type_error, value_error};
 use crate::tensor::{PyTensor, result};
 use crate::value::{Operand, T};
 use gradus::ir::Class;
+use gradus::ir::ops::pointwise;
 use gradus::{DType, Tensor};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 macro_rules! unary {
     ($($name:ident $inplace:ident $doc:literal $f:expr;)*) => {
@@ -125,12 +129,12 @@ plain! {
 }
 
 /// Small functions that the core has under other names.
-pub(crate) trait Spelled {
+pub(crate) trait MoreMethods {
     fn copysign_of_one(&self) -> Tensor;
     fn copied(&self) -> Tensor;
 }
 
-impl Spelled for Tensor {
+impl MoreMethods for Tensor {
     fn copysign_of_one(&self) -> Tensor {
         self.ones_like().copysign(self)
     }
@@ -319,29 +323,22 @@ fn clamped(x: &Tensor, min: Option<Operand>, max: Option<Operand>) -> PyResult<T
     })
 }
 
-/// Special functions of the core that Python modules wrap, by name.
+/// Applies a pointwise op of the catalog to tensors and numbers, at least one of which is a tensor.
 #[pyfunction]
-#[pyo3(signature = (name, x, y=None))]
-pub(crate) fn _special(py: Python<'_>, name: &str, x: T, y: Option<T>) -> PyResult<PyTensor> {
-    result(py, &x.0, |x| match (name, &y) {
-        ("bessel_j0", None) => x.bessel_j0(),
-        ("bessel_j1", None) => x.bessel_j1(),
-        ("bessel_y0", None) => x.bessel_y0(),
-        ("bessel_y1", None) => x.bessel_y1(),
-        ("bessel_i0", None) => x.bessel_i0(),
-        ("bessel_i1", None) => x.bessel_i1(),
-        ("bessel_k0", None) => x.bessel_k0(),
-        ("bessel_k1", None) => x.bessel_k1(),
-        ("bessel_i0e", None) => x.bessel_i0e(),
-        ("bessel_i1e", None) => x.bessel_i1e(),
-        ("bessel_k0e", None) => x.bessel_k0e(),
-        ("bessel_k1e", None) => x.bessel_k1e(),
-        ("airy_ai", None) => x.airy_ai(),
-        ("polygamma", Some(y)) => x.polygamma(&y.0),
-        ("igamma", Some(y)) => x.igamma(&y.0),
-        ("igammac", Some(y)) => x.igammac(&y.0),
-        _ => {
-            Tensor::failed(gradus::Error::value(name, "is not a special function of this number of operands"))
-        }
-    })
+#[pyo3(signature = (name, *operands))]
+pub(crate) fn _pointwise(py: Python<'_>, name: &str, operands: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+    let operands: Vec<Operand> = operands.extract()?;
+    let op = pointwise::find(name).ok_or_else(|| value_error(format!("the catalog has no op {name:?}")))?;
+    let tensor =
+        operands.iter().find_map(|o| if let Operand::Tensor(t) = o { Some(t.clone()) } else { None });
+    let tensor = tensor.ok_or_else(|| type_error(format!("{name}() needs a Tensor among its operands")))?;
+    result(py, &tensor, |_| gradus::pointwise(op, &operands.iter().map(Operand::arg).collect::<Vec<_>>()))
+}
+
+/// Returns the pointwise ops of the catalog that are defined for floats: the name, the documentation, and for each
+/// operand the range from which samples are drawn.
+#[pyfunction]
+pub(crate) fn _pointwise_ops() -> Vec<(&'static str, &'static str, Vec<(f64, f64)>)> {
+    let of_floats = pointwise::all().filter(|op| op.takes(DType::F64));
+    of_floats.map(|op| (op.name, op.docs.trim(), (0..op.arity).map(|i| op.domain_of(i)).collect())).collect()
 }

@@ -279,7 +279,7 @@ impl PyTensor {
     /// The offset of the view's first element in its memory, in elements.
     #[doc = example!(storage_offset)]
     pub(crate) fn storage_offset(slf: &Bound<'_, PyTensor>) -> PyResult<i64> {
-        let (_, positions) = PyTensor::whole(slf)?;
+        let (_, positions) = PyTensor::root(slf)?;
         if positions.numel() == 0 || positions.is_traced() {
             return Ok(0);
         }
@@ -298,7 +298,7 @@ impl PyTensor {
         if size.len() != stride.len() {
             return Err(runtime_error("mismatch in length of strides and shape"));
         }
-        let (root, _) = PyTensor::whole(slf)?;
+        let (root, _) = PyTensor::root(slf)?;
         let (offset, count) = match storage_offset {
             Some(offset) => (offset, root.get().value(slf.py())?.numel() as i64),
             None => (PyTensor::storage_offset(slf)?, root.get().value(slf.py())?.numel() as i64),

@@ -13,7 +13,7 @@ use crate::tensor::{Inner, Tensor};
 use crate::trace;
 use gradus_ir::ops::index::Scatter;
 use gradus_ir::reference::Offsets;
-use gradus_ir::{Aval, C, DType, Error, Result, Shape};
+use gradus_ir::{Aval, C, DType, Error, Result, Shape, message};
 use gradus_mem::{Pod, Storage};
 
 /// Largest tensor, in elements, whose masks and integer indices are resolved element by element.
@@ -66,7 +66,11 @@ impl Tensor {
             return positions;
         }
         if value.dtype().is_complex() && !self.dtype().is_complex() {
-            let why = format!("cannot be assigned into {}; take `real()` or `abs()` of it", self.dtype());
+            let why = message!(
+                "cannot be assigned into ",
+                self.dtype(),
+                "; take its `real` part or its `abs` value"
+            );
             return Tensor::refuse("with_at", &[self, &value], Error::dtype(value.dtype(), why));
         }
         // Drops leading axes of extent 1 that the indexed part does not have.

@@ -8,7 +8,7 @@ use crate::data::Data;
 use crate::device::Device;
 use crate::hook::Hook;
 use crate::tensor::{Inner, Tensor};
-use gradus_ir::{Aval, DType, Error, Result};
+use gradus_ir::{Aval, DType, Error, Result, Term, message};
 use gradus_mem::Handle;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -60,13 +60,13 @@ impl State {
 }
 
 /// A function that calls the closure it receives; the closure blocks until a value is available.
-type Aside = fn(&mut (dyn FnMut() + Send));
+type BlockingWait = fn(&mut (dyn FnMut() + Send));
 
-static ASIDE: OnceLock<Aside> = OnceLock::new();
+static ASIDE: OnceLock<BlockingWait> = OnceLock::new();
 
 /// Sets the function in which threads wait for a cell. It may release locks that the owner of the value needs,
 /// such as Python's GIL. Only the first call has an effect.
-pub fn wait_with(aside: Aside) {
+pub fn wait_with(aside: BlockingWait) {
     let _ = ASIDE.set(aside);
 }
 
@@ -136,9 +136,10 @@ impl Cell {
     /// Moves the value, and its gradient, to a device.
     pub(crate) fn move_to(&self, device: Device) -> Result<()> {
         if crate::trace::is_tracing() {
-            return Err(Error::trace(
-                "a cell cannot move to another device inside a traced function; move it before tracing",
-            ));
+            return Err(Error::trace(message!(
+                Term::Cell,
+                " cannot move to another device inside a traced function; move it before tracing"
+            )));
         }
         loop {
             let before = self.value();
@@ -242,7 +243,7 @@ impl Cell {
     /// taken it. Until [`put_back`](Cell::put_back), other threads that read or set the cell wait; the same
     /// thread gets an error.
     pub(crate) fn take(&self) -> Result<Option<Data>> {
-        let busy = Error::value("a cell", "is being updated by a compiled step");
+        let busy = Error::value(Term::Cell, "is being updated by a compiled step");
         let mut state = self.state();
         if state.is_taken_by_other() {
             return Ok(None);
@@ -277,8 +278,8 @@ impl Cell {
         let own = self.aval();
         if data.aval != own {
             return Err(Error::shape(
-                format!("a value of type {}", data.aval),
-                format!("cannot replace {own}"),
+                message!("a value of type ", &data.aval),
+                message!("cannot replace ", own),
             ));
         }
         self.put(self.here(), data, true);
@@ -323,7 +324,7 @@ impl Tensor {
     pub fn requires_grad_(&self) -> Tensor {
         if !self.dtype().is_differentiable() && self.error().is_none() {
             let why =
-                format!("a {} tensor cannot require gradients; only floats and complex can", self.dtype());
+                message!("a ", self.dtype(), " tensor cannot require gradients; only floats and complex can");
             return Tensor::refuse("requires_grad_", &[self], Error::gradient(why));
         }
         self.leaf(true)
@@ -382,11 +383,11 @@ impl Tensor {
         let swap = || {
             let Some(cell) = self.as_cell() else {
                 self.check()?;
-                return Err(Error::value("in-place assignment", "acts on a cell (`cell`, `requires_grad_`)"));
+                return Err(Error::value("in-place assignment", message!("acts on ", Term::Mutable)));
             };
             if cell.requires_grad() && crate::eager::tape::is_grad_enabled() {
-                let why = "a leaf that requires gradients cannot be changed in place; do it inside `no_grad` or on `data_()`";
-                return Err(Error::gradient(why));
+                let why = "a leaf that requires gradients cannot be changed in place; do it inside ";
+                return Err(Error::gradient(message!(why, Term::NoGrad, " or on ", Term::LeafValue)));
             }
             value.check()?;
             crate::trace::write_cell(self, cell, value, stays)
@@ -400,13 +401,12 @@ impl Tensor {
     pub fn set_requires_grad(&self, on: bool) -> Result<()> {
         let place = std::panic::Location::caller();
         let Some(cell) = self.check()?.as_cell() else {
-            return Err(Error::gradient(
-                "`requires_grad` can be set on a cell only (`cell`, `requires_grad_`)",
-            )
-            .at(place));
+            return Err(
+                Error::gradient(message!("`requires_grad` can be set only on ", Term::Mutable)).at(place)
+            );
         };
         if on && !cell.aval().dtype.is_differentiable() {
-            let why = format!("a cell of type {} cannot require gradients", cell.aval());
+            let why = message!(Term::Cell, " of type ", cell.aval(), " cannot require gradients");
             return Err(Error::gradient(why).at(place));
         }
         cell.shared.requires_grad.store(on, Ordering::Relaxed);
@@ -420,15 +420,16 @@ impl Tensor {
         let place = std::panic::Location::caller();
         let convert = || {
             let Some(cell) = self.check()?.as_cell() else {
-                return Err(Error::value("conversion in place", "acts on a cell (`cell`, `requires_grad_`)"));
+                return Err(Error::value("conversion in place", message!("acts on ", Term::Mutable)));
             };
             if crate::trace::is_tracing() {
-                return Err(Error::trace(
-                    "a cell cannot change its dtype inside a traced function; convert it before tracing",
-                ));
+                return Err(Error::trace(message!(
+                    Term::Cell,
+                    " cannot change its dtype inside a traced function; convert it before tracing"
+                )));
             }
             if cell.requires_grad() && !dtype.is_differentiable() {
-                let why = format!("a leaf that requires gradients cannot become {dtype}");
+                let why = message!("a leaf that requires gradients cannot become ", dtype);
                 return Err(Error::gradient(why));
             }
             loop {

@@ -6,13 +6,13 @@
 use crate::cell::Cell;
 use crate::data::Data;
 use crate::device::{Device, mixed_devices};
-use crate::eager::execute::{Keeps, Ready, argument, program, row_major};
+use crate::eager::execute::{CellUpdates, Ready, argument, program, row_major};
 use crate::profile::Timeline;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_function_named};
 use gradus_cpu::Argument;
 use gradus_device::{Code, Sink};
-use gradus_ir::{Aval, Error, Graph, Result};
+use gradus_ir::{Aval, Error, Graph, Message, Result, Term, message};
 use gradus_mem::Storage;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -131,7 +131,7 @@ impl Compiled {
         let first = traced.graph.output_avals().len() - traced.written.len();
         let input = |t: &Tensor| traced.captured.iter().position(|c| c.is_same(t));
         let keep = |(k, t): (usize, &Tensor)| Some((first + k, types.len() + input(t)?));
-        let keeps: Keeps = traced.written.iter().enumerate().filter_map(keep).collect();
+        let keeps: CellUpdates = traced.written.iter().enumerate().filter_map(keep).collect();
         let ready = program(&traced.graph, device, &keeps)?;
         let is_written = |t: &Tensor| traced.written.iter().any(|w| w.is_same(t));
         let is_written = traced.captured.iter().map(is_written).collect();
@@ -274,19 +274,19 @@ impl Compiled {
     }
 
     /// Collects the arguments of a run, or returns the cell whose value another thread has taken.
-    fn gather(&self, ins: &[&Tensor]) -> Result<std::result::Result<Taken, &Cell>> {
+    fn gather(&self, ins: &[&Tensor]) -> Result<std::result::Result<TakenInputs, &Cell>> {
         let mut arguments = Vec::with_capacity(ins.len() + self.traced.captured.len());
         for t in ins {
             arguments.push(self.argument(&t.check()?.concrete()?)?);
         }
         let found: Vec<Aval> = ins.iter().filter_map(|t| t.aval()).collect();
         if found != self.types {
-            let named = |(name, aval): (&str, &Aval)| format!("{name}: {aval}");
-            let types: Vec<String> = self.names().into_iter().zip(&self.types).map(named).collect();
-            let why = format!("do not fit: it was compiled for ({})", types.join(", "));
+            let named = |(name, aval): (&str, &Aval)| message!(name, ": ", aval);
+            let types = Message::join(self.names().into_iter().zip(&self.types).map(named), ", ");
+            let why = message!("do not fit: it was compiled for (", types, ")");
             return Err(Error::shape(format!("arguments {found:?}"), why));
         }
-        let mut taken = Taken { cells: Vec::new(), arguments };
+        let mut taken = TakenInputs { cells: Vec::new(), arguments };
         let cells = self.traced.captured.iter().zip(&self.is_written);
         for ((t, is_written), (_, input)) in cells.zip(&self.traced.graph.inputs()[ins.len()..]) {
             let Some(cell) = t.as_cell() else {
@@ -295,9 +295,9 @@ impl Compiled {
             };
             let (now, then) = (cell.aval(), self.traced.graph.aval(*input));
             if now != *then {
-                let why = format!("was {then} when the function was compiled; compile it again");
-                let what = cell.name().map_or_else(|| "a cell".to_string(), |name| format!("`{name}`"));
-                return Err(Error::shape(format!("{what} of type {now}"), why));
+                let why = message!("was ", then, " when the function was compiled; compile it again");
+                let what = cell.name().map_or(Term::Cell.into(), |name| message!("`", &*name, "`"));
+                return Err(Error::shape(message!(what, " of type ", now), why));
             }
             if *is_written {
                 if !taken.take(cell)? {
@@ -348,7 +348,7 @@ impl Sink for Times {
 
 /// Arguments of a run, and the cells whose values are among them. Dropping it returns the values to their
 /// cells.
-struct Taken {
+struct TakenInputs {
     cells: Vec<Out>,
     arguments: Vec<Argument>,
 }
@@ -361,7 +361,7 @@ struct Out {
     device: Device,
 }
 
-impl Taken {
+impl TakenInputs {
     /// Takes a cell's value. Returns `false` if another thread has taken it.
     fn take(&mut self, cell: &Cell) -> Result<bool> {
         let Some(data) = cell.take()? else { return Ok(false) };
@@ -382,7 +382,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for TakenInputs {
     fn drop(&mut self) {
         for Out { cell, argument, aval, .. } in self.cells.drain(..) {
             if let Some(a) = self.arguments.get(argument) {

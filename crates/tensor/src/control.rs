@@ -12,7 +12,7 @@ use gradus_ir::ops::movement::Concat;
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::switch::Switch;
 use gradus_ir::ops::while_loop::While;
-use gradus_ir::{Aval, DType, Error, Graph, Op, Result, Shape};
+use gradus_ir::{Aval, DType, Error, Graph, Op, Result, Shape, Term, message};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -30,7 +30,11 @@ fn joined(functions: &[TracedFunction], own: usize) -> Result<(Vec<Tensor>, Vec<
     let mut captured: Vec<Tensor> = Vec::new();
     for f in functions {
         if !f.written.is_empty() {
-            return Err(Error::trace("a branch or loop step cannot write a cell; carry its value instead"));
+            return Err(Error::trace(message!(
+                "a branch or loop step cannot write ",
+                Term::Cell,
+                "; carry its value instead"
+            )));
         }
         for t in &f.captured {
             if !captured.iter().any(|c| c.is_same(t)) {

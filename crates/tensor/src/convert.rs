@@ -132,7 +132,7 @@ impl Tensor {
     pub fn zeroed(aval: &Aval) -> Tensor {
         let bytes = aval.shape.checked_numel().and_then(|n| n.checked_mul(aval.dtype.size()));
         let storage = bytes.and_then(Storage::zeroed);
-        let none = || Error::value(format!("{aval}"), "does not fit in memory");
+        let none = || Error::value(aval, "does not fit in memory");
         Tensor::from_result(storage.ok_or_else(none).map(|s| Tensor::data(Data::row_major(s, aval))))
     }
 

@@ -5,7 +5,7 @@
 use crate::convert::Memory;
 use crate::device::Device;
 use gradus_ir::reference::Offsets;
-use gradus_ir::{Aval, C, Class, DType, Error, Kind, Literal, Result, Shape, size};
+use gradus_ir::{Aval, C, Class, DType, Error, Kind, Literal, Result, Shape, message, size};
 use gradus_mem::{Pod, Storage};
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -113,7 +113,10 @@ impl Data {
     /// Copies the elements in row-major order. The dtype must match.
     pub(crate) fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         if T::DTYPE != self.aval.dtype {
-            return Err(Error::dtype(T::DTYPE, format!("the tensor is {} (convert it first)", self.aval)));
+            return Err(Error::dtype(
+                T::DTYPE,
+                message!("the tensor is ", &self.aval, " (convert it first)"),
+            ));
         }
         self.read(None, T::load)
     }
@@ -138,7 +141,7 @@ impl Data {
     pub(crate) fn from_bytes(aval: &Aval, bytes: &[u8]) -> Result<Data> {
         let needed = aval.shape.checked_numel().and_then(|n| n.checked_mul(aval.dtype.size()));
         if needed != Some(bytes.len()) {
-            let why = format!("do not hold {aval}, which takes {}", needed.unwrap_or(usize::MAX));
+            let why = message!("do not hold ", aval, ", which takes ", needed.unwrap_or(usize::MAX));
             return Err(Error::shape(format!("{} bytes", bytes.len()), why));
         }
         if aval.dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {

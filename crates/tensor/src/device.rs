@@ -8,7 +8,7 @@ use crate::tensor::{Inner, Tensor};
 use gradus_cpu::Cpu;
 use gradus_device::{by_id, by_name};
 use gradus_ir::ops::movement::Reshape;
-use gradus_ir::{DType, Error, Result};
+use gradus_ir::{DType, Error, Kind, Result, Term, message};
 use gradus_mem::{HOST, Storage};
 use std::cell::Cell;
 use std::fmt;
@@ -116,9 +116,7 @@ impl Device {
         if device.profile().dtypes.contains(&dtype) {
             return Ok(());
         }
-        let narrow = if dtype.is_complex() { DType::C64 } else { DType::F32 };
-        let why = format!("has no {dtype}; convert the tensor to {narrow} first");
-        Err(Error::device(device.name(), why))
+        Err(Error::unsupported(device.name(), dtype))
     }
 }
 
@@ -210,12 +208,9 @@ pub(crate) fn device_of<'a>(ins: impl IntoIterator<Item = &'a Data> + Clone) -> 
     }
 }
 
-/// Builds the error for operands on two devices. The sentence is PyTorch's, because programs match it.
+/// Builds the error for operands on two devices.
 pub(crate) fn mixed_devices(one: Device, other: Device) -> Error {
-    let why = format!(
-        "are not the same. Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!"
-    );
-    Error::value("the devices", why)
+    Error::new(Kind::Devices { first: one.to_string(), second: other.to_string() })
 }
 
 impl Data {
@@ -327,9 +322,7 @@ impl Tensor {
     pub fn move_(&self, device: Device) -> Result<()> {
         let location = std::panic::Location::caller();
         let Some(cell) = self.check()?.as_cell() else {
-            return Err(
-                Error::value("a move in place", "acts on a cell (`cell`, `requires_grad_`)").at(location)
-            );
+            return Err(Error::value("a move in place", message!("acts on ", Term::Mutable)).at(location));
         };
         cell.move_to(device).map_err(|e| e.or_at(location))
     }

@@ -8,7 +8,7 @@ use gradus_ir::{Error, Result, Shape};
 use std::collections::HashMap;
 
 fn bad(why: impl Into<String>) -> Error {
-    Error::value("the equation", why)
+    Error::value("the equation", why.into())
 }
 
 /// Returns the labels of every operand and of the result, with `...` expanded.

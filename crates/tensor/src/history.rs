@@ -6,7 +6,7 @@
 use crate::eager::tape::{Node, Target, lock};
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::graph::Id;
-use gradus_ir::{Aval, Builder, Error, Graph, Op, Result};
+use gradus_ir::{Aval, Builder, Error, Graph, Op, Result, message};
 use gradus_mem::Handle;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
@@ -155,9 +155,9 @@ impl Tensor {
         };
         if !self.requires_grad() || self.is_traced() {
             let why = "has no recorded history; only leaves that require gradients, and tensors computed from them, have one";
-            return Err(Error::gradient(format!("a tensor of type {aval} {why}")));
+            return Err(Error::gradient(message!("a tensor of type ", aval, " ", why)));
         }
-        let mut found = Found::default();
+        let mut found = HistoryWalk::default();
         if let Some((op, out)) = self.recorded() {
             found.add(op, out, aval.clone());
         }
@@ -205,12 +205,12 @@ struct Entry {
 /// Operations by recording number and address. Numbers of different threads may be equal, but an operation has
 /// a larger number than the operations before it.
 #[derive(Default)]
-struct Found {
+struct HistoryWalk {
     entries: BTreeMap<(u64, usize), Entry>,
     todo: Vec<(u64, usize)>,
 }
 
-impl Found {
+impl HistoryWalk {
     fn add(&mut self, op: RecordedOp, out: usize, aval: Aval) {
         let key = (op.order(), op.addr());
         if let std::collections::btree_map::Entry::Vacant(slot) = self.entries.entry(key) {

@@ -3,7 +3,7 @@
 
 use crate::eager::tape::lock;
 use crate::tensor::{Inner, Tensor};
-use gradus_ir::{Error, Result};
+use gradus_ir::{Error, Result, message};
 use std::any::Any;
 use std::panic::Location;
 use std::sync::Arc;
@@ -46,10 +46,8 @@ pub(crate) fn seen_by<'h>(hooks: impl Iterator<Item = &'h Hook>, mut gradient: T
     for hook in hooks.filter(|h| h.on.load(Ordering::Relaxed)) {
         let Some(new) = (hook.function)(&gradient)? else { continue };
         if new.check()?.aval() != gradient.aval() {
-            let found = new.aval().map_or_else(String::new, |a| a.to_string());
-            let fits = gradient.aval().map_or_else(String::new, |a| a.to_string());
-            let why = format!("does not fit: the gradient is {fits}");
-            let e = Error::shape(format!("a hook's result of type {found}"), why);
+            let why = message!("does not fit: the gradient is ", gradient.aval());
+            let e = Error::shape(message!("a hook's result of type ", new.aval()), why);
             return Err(e.in_op("register_hook", &[]));
         }
         gradient = new;

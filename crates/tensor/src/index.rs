@@ -17,7 +17,7 @@ use gradus_ir::ops::Combine;
 use gradus_ir::ops::index::{Scatter, Take, out_of_range_marker};
 use gradus_ir::ops::movement::{Flip, Slice};
 use gradus_ir::reference::Offsets;
-use gradus_ir::{Class, DType, Error, Kind, Result, Shape, stop};
+use gradus_ir::{Class, DType, Error, Kind, Result, Shape, Term, message, stop};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Largest number of positions computed directly, which is faster than running operations.
@@ -313,9 +313,8 @@ impl Tensor {
     #[track_caller]
     fn found(&self) -> Result<Vec<usize>> {
         if trace::for_operands(&[self]).is_some() {
-            let why =
-                "the extent of a mask or `nonzero` depends on the data, so it cannot be traced; use `select`";
-            return Err(Error::trace(why));
+            let why = "the extent of a mask or `nonzero` depends on the data, so it cannot be traced; use ";
+            return Err(Error::trace(message!(why, Term::Select)));
         }
         let flags = self.to_dtype(DType::Bool).to_vec::<bool>()?;
         Ok((0..flags.len()).filter(|&i| flags[i]).collect())

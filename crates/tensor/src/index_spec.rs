@@ -2,7 +2,7 @@
 //! Rust values convert to [`Ix`]; [`complete`] expands them to one entry per axis. `index.rs` applies them.
 
 use crate::tensor::Tensor;
-use gradus_ir::{DType, Error, Result, Shape};
+use gradus_ir::{DType, Error, Result, Shape, Term, message};
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 /// One entry of an index.
@@ -161,7 +161,8 @@ pub(crate) fn complete(entries: Vec<Ix>, shape: &Shape) -> Result<Vec<Ix>> {
     let used: usize = entries.iter().map(takes).sum();
     let rests = entries.iter().filter(|p| matches!(p, Ix::Rest)).count();
     let Some(left) = shape.rank().checked_sub(used).filter(|_| rests <= 1) else {
-        let why = format!("has {used} entries for {} axes (and at most one REST)", shape.rank());
+        let why =
+            message!("has ", used, " entries for ", shape.rank(), " axes (and at most one ", Term::Rest, ")");
         return Err(Error::shape("the index", why));
     };
     let whole = || std::iter::repeat_n(Ix::Range(None, None, 1), left);

@@ -15,7 +15,7 @@ use gradus_ir::graph::Id;
 use gradus_ir::ops::Derivative;
 use gradus_ir::ops::call::Call;
 use gradus_ir::transform::{Target, gradients_in};
-use gradus_ir::{Builder, Error, Op, Result};
+use gradus_ir::{Builder, Error, Op, Result, Term, message};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -401,7 +401,11 @@ pub(crate) fn grad(
     let mut targets = Vec::new();
     for (i, t) in wrt.iter().enumerate() {
         if !t.check()?.requires_grad() {
-            return Err(Error::gradient("a tensor of `wrt` does not require gradients"));
+            return Err(Error::gradient(message!(
+                "a tensor of `",
+                Term::Wrt,
+                "` does not require gradients"
+            )));
         }
         targets.extend(trace.known(t).into_iter().map(|id| (i, Target { id, ends: false })));
     }

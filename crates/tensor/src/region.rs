@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_body};
 use gradus_ir::attr::{Attr, AttrField};
 use gradus_ir::ops::call::Call;
-use gradus_ir::{Aval, Error, Graph, Op, Result};
+use gradus_ir::{Aval, Error, Graph, Op, Result, Term, message};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ fn closed(name: &str, traced: TracedFunction) -> Result<Arc<Graph>> {
     if traced.captured.is_empty() {
         return Ok(traced.graph);
     }
-    Err(Error::trace(format!("`{name}` uses a cell or outer value that is not an operand")))
+    Err(Error::trace(message!("`", name, "` uses ", Term::Cell, " or outer value that is not an operand")))
 }
 
 /// Traces a derivative rule of a function as a graph over operands, results and directions of these types.

@@ -4,7 +4,7 @@ use crate::cell::Cell;
 use crate::data::{Data, Element};
 use crate::eager::tape::Edge;
 use crate::trace::Traced;
-use gradus_ir::{Aval, DType, Error, Literal, Result, Shape};
+use gradus_ir::{Aval, DType, Error, Literal, Result, Shape, Term, message};
 use gradus_mem::Handle;
 use std::panic::Location;
 
@@ -156,10 +156,12 @@ impl Tensor {
             Inner::Data(d, _) => Ok(d.clone()),
             Inner::Cell(c) => c.value().concrete(),
             Inner::Failed(e) => Err(e.clone()),
-            Inner::Node(n) => Err(Error::trace(format!(
-                "a traced value ({}) has no elements while the function is being traced; return it, or use `select` \
-                 instead of branching on it",
-                n.aval
+            Inner::Node(n) => Err(Error::trace(message!(
+                "a traced value (",
+                &n.aval,
+                ") has no elements while the function is being traced; return it, or use ",
+                Term::Select,
+                " or `cond` instead of branching on it"
             ))),
         }
     }
@@ -204,7 +206,7 @@ impl Tensor {
         let one = || {
             let data = self.concrete()?;
             if data.aval.shape.numel() != 1 {
-                return Err(Error::value(format!("item of {}", data.aval), "needs exactly one element"));
+                return Err(Error::value(message!("item of ", &data.aval), "needs exactly one element"));
             }
             Ok(data.to_vec()?[0])
         };

@@ -10,7 +10,7 @@ use crate::leaves::Leaves;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::graph::{Id, Origin};
 use gradus_ir::ops::select::StopGradient;
-use gradus_ir::{Aval, Builder, Error, Graph, Op, Result};
+use gradus_ir::{Aval, Builder, Error, Graph, Op, Result, message};
 use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -79,13 +79,13 @@ pub fn trace_lines(line: fn() -> Option<String>) {
 /// Runs `f`. Nodes that it traces on this thread remember `line` as their line in another language.
 pub fn with_line<R>(line: String, f: impl FnOnce() -> R) -> R {
     /// Restores the line around when dropped, also during unwinding.
-    struct Around(Option<String>);
-    impl Drop for Around {
+    struct PreviousLine(Option<String>);
+    impl Drop for PreviousLine {
         fn drop(&mut self) {
             OWN_LINE.with(|own| *own.borrow_mut() = self.0.take());
         }
     }
-    let _around = Around(OWN_LINE.with(|own| own.borrow_mut().replace(line)));
+    let _around = PreviousLine(OWN_LINE.with(|own| own.borrow_mut().replace(line)));
     f()
 }
 
@@ -250,13 +250,13 @@ fn without_name(t: &Tensor) -> &'static str {
 /// Runs a function outside of all traces of this thread: the tensors it makes are data.
 pub fn outside_traces<R>(f: impl FnOnce() -> R) -> R {
     /// Restores the traces when dropped, also during unwinding.
-    struct Aside(Vec<Arc<Trace>>);
-    impl Drop for Aside {
+    struct SuspendedTraces(Vec<Arc<Trace>>);
+    impl Drop for SuspendedTraces {
         fn drop(&mut self) {
             TRACES.with(|t| *t.borrow_mut() = std::mem::take(&mut self.0));
         }
     }
-    let _aside = Aside(TRACES.with(|t| std::mem::take(&mut *t.borrow_mut())));
+    let _aside = SuspendedTraces(TRACES.with(|t| std::mem::take(&mut *t.borrow_mut())));
     f()
 }
 
@@ -278,7 +278,7 @@ pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor, stays: bo
     let Some(trace) = innermost() else { return cell.set(value) };
     let (own, new) = (cell.aval(), value.aval());
     if new.as_ref() != Some(&own) {
-        return Err(Error::shape(format!("a value of type {new:?}"), format!("cannot replace {own}")));
+        return Err(Error::shape(message!("a value of type ", new), message!("cannot replace ", own)));
     }
     trace.capture(&Tensor::new(Inner::Cell(cell.attached())), &own);
     // A leaf that is set forgets how the value was computed. With `stays`, gradients of the value belong to the

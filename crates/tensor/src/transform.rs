@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_function, trace_function_named};
 use gradus_ir::ops::call::Call;
 use gradus_ir::transform::Unreachable;
-use gradus_ir::{Aval, DType, Error, Graph, Result, Shape, transform};
+use gradus_ir::{Aval, DType, Error, Graph, Result, Shape, Term, message, transform};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl TracedFn {
         };
         if self.own > 0 && self.wrt().is_empty() {
             let types = &self.graph.input_avals()[..self.own];
-            let why = format!("operands {types:?} have no derivatives: only float and complex values do");
+            let why = message!("operands ", types, " have no derivatives: only float and complex values do");
             return Err(Error::gradient(why).at(Location::caller()));
         }
         let wrt = self.wrt().into_iter().map(|i| self.graph.inputs()[i].1);
@@ -97,7 +97,7 @@ impl TracedFn {
         transform::check_wrt(graph, 0).map_err(|e| e.at(place))?;
         let (from, to) = (graph.input_avals()[0].clone(), graph.output_avals()[0].clone());
         if from.dtype.is_complex() || to.dtype.is_complex() || !to.dtype.is_differentiable() {
-            let why = format!("a Jacobian needs a real function; this one maps {from} to {to}");
+            let why = message!("a Jacobian needs a real function; this one maps ", from, " to ", to);
             return Err(Error::gradient(why).at(place));
         }
         let shape: Shape = to.shape.iter().chain(from.shape.iter()).copied().collect();
@@ -137,9 +137,11 @@ impl TracedFn {
 /// values of those cells.
 fn written(avals: &[Aval], operands: &mut Vec<Tensor>, traced: TracedFunction) -> Result<Arc<Graph>> {
     if traced.written.iter().any(Tensor::requires_grad) {
-        return Err(Error::trace(
-            "a transformed function cannot write a cell that requires gradients; return its new value instead",
-        ));
+        return Err(Error::trace(message!(
+            "a transformed function cannot write ",
+            Term::Cell,
+            " that requires gradients; return its new value instead"
+        )));
     }
     let (all, of_writes) = (traced.graph.outputs().len(), traced.written.len());
     let writes = traced.graph.with_outputs(&(all - of_writes..all).collect::<Vec<_>>())?;
@@ -153,8 +155,13 @@ fn written(avals: &[Aval], operands: &mut Vec<Tensor>, traced: TracedFunction) -
     for (i, aval) in avals.iter().enumerate().filter(|(i, a)| given[*i].as_ref() != Some(*a)) {
         // A cell has one value, but a batch would write several.
         if writes.reaches(writes.inputs()[i].1) {
-            let why = "a function over a batch cannot write a cell with a value that differs between elements of the batch";
-            return Err(Error::trace(why));
+            let why = "with a value that differs between elements of the batch";
+            return Err(Error::trace(message!(
+                "a function over a batch cannot write ",
+                Term::Cell,
+                " ",
+                why
+            )));
         }
         point[i] = Tensor::zeros_of(aval);
     }
@@ -173,7 +180,7 @@ fn matching(what: &str, expected: &[Aval], given: &[&Tensor]) -> Result<Vec<Tens
         found.extend(t.check()?.aval());
     }
     if found != expected {
-        let e = Error::shape(format!("{what} of types {found:?}"), format!("must be {expected:?}"));
+        let e = Error::shape(message!(what, " of types ", found), message!("must be ", expected));
         return Err(e.at(Location::caller()));
     }
     Ok(given.iter().map(|t| (*t).clone()).collect())

@@ -45,7 +45,7 @@ fn convolutions_that_do_not_fit() {
     let odd = ConvOptions { dilation: 0.into(), ..plain.clone() };
     says(&conv(&x, &w, None, &odd), &["dilation [0] must be at least 1"]);
     let odd = ConvOptions { padding: Padding::Same, stride: 2.into(), ..plain };
-    says(&conv(&x, &w, None, &odd), &["stride [2] must be 1 for padding `Same`"]);
+    says(&conv(&x, &w, None, &odd), &["stride [2] must be 1 with `same` padding"]);
     let w = Tensor::ones([4, 2, 2]);
     let odd = ConvTransposeOptions { output_padding: 1.into(), ..ConvTransposeOptions::default() };
     says(

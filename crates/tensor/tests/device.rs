@@ -105,7 +105,7 @@ fn operands_of_two_devices_are_refused() {
         Tensor::cat(&[&x, &x.to(*SHARED)], 0),
     ] {
         let e = mixed.check().expect_err("two devices").to_string();
-        let words = "Expected all tensors to be on the same device, but found at least two devices, loopback and cpu!";
+        let words = "operands are on two devices, loopback and cpu; move them to one device";
         assert!(e.contains(words), "{e}");
     }
 }

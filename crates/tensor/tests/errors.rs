@@ -59,7 +59,7 @@ fn pointwise() {
         &a & &a => "and", "dtype f32 does not fit", "it takes", "i64";
         a.shl(1) => "shl", "dtype f32 does not fit";
         z.lt(&z) => "lt", "dtype c128 does not fit";
-        z.erf() => "erf", "dtype c128 does not fit", "it takes f32 f64";
+        z.erf() => "erf", "dtype c128 does not fit", "it takes f32, f64";
         z.floor() => "floor", "dtype c128";
         a.gt(0.0).select(&b, 0.0) => "select", "[2,3]", "[4]", "do not broadcast";
         a.gt(0.0).select(&a, &b) => "select", "do not broadcast";

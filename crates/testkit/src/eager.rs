@@ -18,7 +18,7 @@ const WITHIN: f64 = 1e-11;
 const NOISE: f64 = 1e-14;
 
 /// A way to lay out a tensor in memory, by name.
-type Way = (&'static str, fn(&Tensor) -> Tensor);
+type LayoutVariant = (&'static str, fn(&Tensor) -> Tensor);
 
 fn text(check: &str, e: gradus_ir::Error) -> Failure {
     Failure::new(check, "a value", format!("error: {e}"))
@@ -50,7 +50,7 @@ pub fn all(f: Function<'_>, ins: &[Literal]) -> Result<Graph, Failure> {
 
 /// Checks that values are the same for operands with other memory layouts, and for operands that repeat one slice.
 fn layouts(f: Function<'_>, ins: &[Literal], values: &[Literal]) -> Result<(), Failure> {
-    let ways: [Way; 3] =
+    let ways: [LayoutVariant; 3] =
         [("transposed", transposed), ("strided", strided), ("flipped", |t| t.flip(()).contiguous().flip(()))];
     for (name, way) in ways {
         let tensors: Vec<Tensor> = ins.iter().map(|l| way(&Tensor::from_literal(l))).collect();

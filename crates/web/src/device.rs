@@ -96,12 +96,6 @@ fn cannot_wait() -> Error {
     Error::device(NAME, "cannot be waited for in a page; read the tensor with `await tensor.data()`")
 }
 
-impl WebGpu {
-    fn error(&self, why: impl Into<String>) -> Error {
-        Error::device(NAME, why)
-    }
-}
-
 impl Device for WebGpu {
     fn id(&self) -> u16 {
         self.id
@@ -149,10 +143,7 @@ impl Device for WebGpu {
     fn prepare(&self, mut plan: Plan, wish: &Wish<'_>) -> Result<Arc<dyn Executable>> {
         let wide = |d: DType| matches!(d, DType::F64 | DType::C128);
         if let Some(buffer) = plan.buffers.iter().find(|b| wide(b.dtype)) {
-            let narrow = if buffer.dtype == DType::F64 { "f32" } else { "c64" };
-            let why =
-                format!("has no {}; convert the tensor to {narrow}, or move it to the cpu", buffer.dtype);
-            return Err(self.error(why));
+            return Err(Error::unsupported(NAME, buffer.dtype));
         }
         // Only cells are overwritten, because other operands may still be in use.
         plan.keep_donors(wish.keeps);

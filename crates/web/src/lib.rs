@@ -56,7 +56,7 @@ fn kind_of(e: &Error) -> &'static str {
         Kind::Shape { .. } | Kind::Axis { .. } => "shape",
         Kind::DType { .. } => "dtype",
         Kind::Gradient { .. } => "gradient",
-        Kind::Device { .. } | Kind::Memory { .. } => "device",
+        Kind::Device { .. } | Kind::Memory { .. } | Kind::Unsupported { .. } => "device",
         Kind::File { .. } => "file",
         _ => "value",
     }

@@ -103,10 +103,7 @@ impl Device for Gpu {
     fn prepare(&self, mut plan: Plan, request: &Request<'_>) -> Result<Arc<dyn Executable>> {
         let wide = |d: DType| matches!(d, DType::F64 | DType::C128);
         if let Some(buffer) = plan.buffers.iter().find(|b| wide(b.dtype)) {
-            let name = buffer.dtype.name();
-            let narrow = if buffer.dtype == DType::F64 { "f32" } else { "c64" };
-            let why = format!("has no {name}; convert the tensor to {narrow}, or move it to the cpu");
-            return Err(self.context.error(why));
+            return Err(Error::unsupported(self.context.name.clone(), buffer.dtype));
         }
         // Only cells are overwritten. An eager result must not overwrite an operand, because an operand that is still
         // used would have to be copied first.

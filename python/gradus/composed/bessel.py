@@ -22,7 +22,7 @@ def _pair(input, other):
 
 def _of_one(name, input):
     """A special function of the core."""
-    return _native._special(name, _floats(input))
+    return _native._pointwise(name, _floats(input))
 
 
 def i0(input):
@@ -44,10 +44,10 @@ def _incomplete(name, input, other):
     """An incomplete gamma function. As in PyTorch its derivative by `input` raises in backward passes; transforms of functions compute it."""
     a, x = _native.broadcast_tensors(*_pair(input, other))
     if _native.is_tracing() or not (a.requires_grad and _native.is_grad_enabled()):
-        return _native._special(name, a, x)
+        return _native._pointwise(name, a, x)
     zeros = a.masked_fill(~a.isnan(), 0)
     zeros.register_hook(_Derivative(name))
-    return _native._special(name, a.detach(), x) + zeros
+    return _native._pointwise(name, a.detach(), x) + zeros
 
 
 def igamma(input, other):

@@ -2,6 +2,7 @@
 
 import math
 
+from .. import _native
 from .lr_scheduler import LRScheduler
 
 
@@ -56,8 +57,7 @@ class CyclicLR(LRScheduler):
 
     def get_lr(self):
         cycle = math.floor(1 + self.last_epoch / self.total_size)
-        x = 1.0 + self.last_epoch / self.total_size - cycle
-        height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        height = _native._Schedule.triangle(self.total_size, self.step_ratio).factor(self.last_epoch)
         height *= self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
             for group in self.optimizer.param_groups:

@@ -359,7 +359,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
-        share = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        share = _native._half_cosine(self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
 
     def step(self, epoch=None):

@@ -1,8 +1,8 @@
 """Averages of a model's parameters over the steps of its training."""
 
 import copy
-import math
 
+from .. import _native
 from ..core import no_grad, tensor
 from ..nn import Module
 from ..nn.norm import _BatchNorm
@@ -158,8 +158,8 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, step):
-        share = min(1.0, max(0.0, step / max(1, self.anneal_epochs)))
-        return share if self._strategy == "linear" else (1 - math.cos(math.pi * share)) / 2
+        steps = max(1, self.anneal_epochs)
+        return _native._Schedule.phases([(steps, 0.0, 1.0)], self._strategy == "cos").factor(min(step, steps))
 
     def get_lr(self):
         step = self.last_epoch if self.anneal_epochs else max(1, self.last_epoch)

@@ -1,7 +1,7 @@
 //! Evaluates the loss as a function of steps, and compares each gradient with differences, forward mode and reverse mode.
 
 use super::slopes::{Slopes, settling};
-use super::{Random, Sought, avals, sought};
+use super::{CheckedName, Random, avals, sought};
 use crate::Done;
 use crate::given::Ready;
 use gradus::ir::transform::{jvp, vjp};
@@ -91,7 +91,7 @@ impl Probe {
     pub(super) fn new(program: &Program, gradient: &Gradient, wrt: &[Name], ready: Ready) -> Done<Probe> {
         let chosen = |n: &Name| *n != gradient.loss && (wrt.is_empty() || wrt.contains(n));
         let names = gradient.names.iter().filter(|(n, _)| chosen(n));
-        let sought: Vec<Sought> = names.flat_map(|(n, g)| sought(program, n, g, &ready)).collect();
+        let sought: Vec<CheckedName> = names.flat_map(|(n, g)| sought(program, n, g, &ready)).collect();
         let mut lines = gradient.equations.clone();
         lines.extend(sought.iter().map(|s| s.part.clone()));
         let mut wanted: Vec<Name> = sought.iter().map(|s| s.part.target.name.clone()).collect();
@@ -185,7 +185,7 @@ impl Probe {
         let directions = parts.iter().map(|p| random.direction(&self.inputs[&p.step])).collect();
         let positions: BTreeMap<&Name, usize> = self.lowered.inputs.iter().zip(0..).collect();
         let positions: Vec<usize> = parts.iter().map(|p| positions[&p.step]).collect();
-        let along = Along::new(parts, directions);
+        let along = ProbeDirection::new(parts, directions);
         let (slope, size) = along.slope()?;
         // Reverse mode through a fixpoint would have to store all its rounds.
         let graph = if self.lowered.has_fixpoints() { None } else { self.graph(&positions, parts)? };
@@ -199,7 +199,7 @@ impl Probe {
         if self.holds.is_some() {
             return Ok(found);
         }
-        let judge = Judge { size, within, agreed };
+        let judge = SlopeCriteria { size, within, agreed };
         let (error, kinked) = self.difference(&along, slope, &judge, None)?;
         found.difference = error;
         let [part] = parts else {
@@ -220,7 +220,7 @@ impl Probe {
                     continue;
                 }
                 let inside = within_range(n, &half, &part.gradient.shape());
-                let along = Along::new(parts, vec![&along.directions[0] * &inside]);
+                let along = ProbeDirection::new(parts, vec![&along.directions[0] * &inside]);
                 let (slope, _) = along.slope()?;
                 let (error, kinked) = self.difference(&along, slope, &judge, Some(half.clone()))?;
                 match kinked {
@@ -244,9 +244,9 @@ impl Probe {
     /// If the loss seems to have none and values are smaller than the steps, shorter steps are tried.
     fn difference(
         &self,
-        along: &Along<'_>,
+        along: &ProbeDirection<'_>,
         slope: f64,
-        judge: &Judge,
+        judge: &SlopeCriteria,
         moved: Option<Range<usize>>,
     ) -> Done<(Option<f64>, bool)> {
         let first = STEP.max(self.noise.cbrt());
@@ -274,12 +274,12 @@ impl Probe {
     /// As `difference`, with steps of length `first` and shorter ones.
     fn by_steps(
         &self,
-        along: &Along<'_>,
+        along: &ProbeDirection<'_>,
         slope: f64,
-        judge: &Judge,
+        judge: &SlopeCriteria,
         first: f64,
     ) -> Done<(Option<f64>, bool)> {
-        let Judge { size, within, agreed } = *judge;
+        let SlopeCriteria { size, within, agreed } = *judge;
         let (mut all, mut least) = (Vec::<Slopes>::new(), f64::INFINITY);
         for k in 0..SHORTER {
             let short = self.slopes(along, first / 8f64.powi(k))?;
@@ -316,7 +316,7 @@ impl Probe {
     }
 
     /// Backward and forward slopes with steps of this length.
-    fn slopes(&self, along: &Along<'_>, step: f64) -> Done<Slopes> {
+    fn slopes(&self, along: &ProbeDirection<'_>, step: f64) -> Done<Slopes> {
         let at = |by: f64| {
             let moved =
                 |(part, direction): (&Part, &Tensor)| self.inputs[&part.step].clone() + direction * by;
@@ -369,13 +369,13 @@ impl Probe {
 }
 
 /// A direction in which the names of some gradients move.
-struct Along<'a> {
+struct ProbeDirection<'a> {
     parts: &'a [Part],
     /// One per gradient.
     directions: Vec<Tensor>,
 }
 
-impl<'a> Along<'a> {
+impl<'a> ProbeDirection<'a> {
     fn new(parts: &'a [Part], directions: Vec<Tensor>) -> Self {
         Self { parts, directions }
     }
@@ -394,7 +394,7 @@ impl<'a> Along<'a> {
 }
 
 /// Criteria for comparing a slope with differences.
-struct Judge {
+struct SlopeCriteria {
     /// The sum of the absolute terms of a slope.
     size: f64,
     within: f64,

@@ -35,7 +35,7 @@ pub(super) struct Rounds {
 }
 
 /// A graph and its inputs.
-pub(super) type Given = (Lowered, BTreeMap<Name, Tensor>);
+pub(super) type LoweredInputs = (Lowered, BTreeMap<Name, Tensor>);
 
 impl<'a> Unfolded<'a> {
     pub(super) fn new(
@@ -60,12 +60,12 @@ impl<'a> Unfolded<'a> {
     }
 
     /// Lowers the equations of some names to a graph.
-    pub(super) fn lowered(&self, wanted: &[Name]) -> Done<Given> {
+    pub(super) fn lowered(&self, wanted: &[Name]) -> Done<LoweredInputs> {
         let wanted: Vec<Name> = wanted.iter().filter(|n| computes(&self.program, n)).cloned().collect();
         Ok(self.of(&self.program, &wanted)?)
     }
 
-    fn of(&self, program: &Program, wanted: &[Name]) -> Result<Given, gradus::lang::Faults> {
+    fn of(&self, program: &Program, wanted: &[Name]) -> Result<LoweredInputs, gradus::lang::Faults> {
         let needed = program.needed(wanted);
         let given =
             |n: &Name| needed.contains(n) && (program.is_input(n) || self.ready.inputs.contains_key(n));

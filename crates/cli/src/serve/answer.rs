@@ -1,6 +1,6 @@
 //! Answers of `/v1/chat/completions` and `/v1/completions`: converts generated tokens to JSON, as one object or as a stream.
 
-use super::ask::Ask;
+use super::ask::CompletionRequest;
 use super::error::ApiError;
 use super::http::{Connection, EventStream, Request};
 use super::schedule::Job;
@@ -34,7 +34,7 @@ struct Choice<'a> {
 impl Choice<'_> {
     /// Processes an event and returns the text that is complete with it.
     fn take(&mut self, event: Event) -> Result<String, ApiError> {
-        let failed = |e: gradus::Error| ApiError::new(500, crate::first_line(&e.to_string()));
+        let failed = |e: gradus::Error| ApiError::new(500, e.message());
         let piece = match event {
             Event::Token(token) => {
                 self.count += 1;
@@ -58,7 +58,7 @@ impl Choice<'_> {
                 });
                 piece
             }
-            Event::Failed(why) => return Err(ApiError::new(500, crate::first_line(&why))),
+            Event::Failed(why) => return Err(ApiError::new(500, why)),
         };
         self.text.push_str(&piece);
         Ok(piece)
@@ -69,7 +69,7 @@ impl Choice<'_> {
 struct Answer<'a> {
     server: &'a Server,
     language: &'a Language,
-    ask: &'a Ask,
+    ask: &'a CompletionRequest,
     id: String,
     created: u64,
     choices: Vec<Choice<'a>>,
@@ -103,7 +103,7 @@ pub(crate) enum Outcome {
 pub(crate) fn answer(
     server: &Server,
     language: &Language,
-    ask: &Ask,
+    ask: &CompletionRequest,
     request: &Request,
     connection: &mut Connection,
 ) -> Result<Outcome, ApiError> {

@@ -17,7 +17,7 @@ const MOST_STOPS: usize = 16;
 const MOST_STOP: usize = 1024;
 
 /// The parsed body of a completion request.
-pub(crate) struct Ask {
+pub(crate) struct CompletionRequest {
     pub(crate) chat: bool,
     /// Prompts as tokens; each is continued `n` times.
     pub(crate) prompts: Vec<Arc<Vec<i64>>>,
@@ -34,7 +34,7 @@ pub(crate) struct Ask {
 /// The fields of a body.
 struct Body<'a>(&'a serde_json::Map<String, Json>);
 
-type Found<T> = Result<T, ApiError>;
+type RequestResult<T> = Result<T, ApiError>;
 
 impl<'a> Body<'a> {
     /// The value of a field that is present and not null.
@@ -42,7 +42,7 @@ impl<'a> Body<'a> {
         self.0.get(name).filter(|v| !v.is_null())
     }
 
-    fn number(&self, name: &str, range: std::ops::RangeInclusive<f64>) -> Found<Option<f64>> {
+    fn number(&self, name: &str, range: std::ops::RangeInclusive<f64>) -> RequestResult<Option<f64>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match value.as_f64().filter(|x| range.contains(x)) {
             Some(x) => Ok(Some(x)),
@@ -53,7 +53,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn count(&self, name: &str, range: std::ops::RangeInclusive<u64>) -> Found<Option<usize>> {
+    fn count(&self, name: &str, range: std::ops::RangeInclusive<u64>) -> RequestResult<Option<usize>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match value.as_u64().filter(|x| range.contains(x)) {
             Some(x) => Ok(Some(x as usize)),
@@ -64,7 +64,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn flag(&self, name: &str) -> Found<bool> {
+    fn flag(&self, name: &str) -> RequestResult<bool> {
         match self.get(name) {
             None => Ok(false),
             Some(Json::Bool(b)) => Ok(*b),
@@ -72,7 +72,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn stop(&self) -> Found<Vec<String>> {
+    fn stop(&self) -> RequestResult<Vec<String>> {
         let wrong = || {
             ApiError::field(
                 "stop",
@@ -92,7 +92,7 @@ impl<'a> Body<'a> {
         if fits { Ok(all) } else { Err(wrong()) }
     }
 
-    fn bias(&self, vocabulary: usize) -> Found<Vec<(i64, f64)>> {
+    fn bias(&self, vocabulary: usize) -> RequestResult<Vec<(i64, f64)>> {
         let Some(value) = self.get("logit_bias") else { return Ok(Vec::new()) };
         let wrong =
             || ApiError::field("logit_bias", "must map numbers of tokens to numbers from -100 to 100");
@@ -107,7 +107,7 @@ impl<'a> Body<'a> {
     }
 
     /// Returns an error if a field is set that would change the answer but is not supported.
-    fn refuse(&self, names: &[&str]) -> Found<()> {
+    fn refuse(&self, names: &[&str]) -> RequestResult<()> {
         let set = |name: &&&str| match self.get(name) {
             None | Some(Json::Bool(false)) => false,
             Some(Json::Array(a)) => !a.is_empty(),
@@ -122,7 +122,12 @@ impl<'a> Body<'a> {
 }
 
 /// Parses a body. `text` is the same body as JSON text, which keeps the order of keys of a schema.
-pub(crate) fn read(chat: bool, json: &Json, text: &[u8], language: &Language) -> Found<Ask> {
+pub(crate) fn read(
+    chat: bool,
+    json: &Json,
+    text: &[u8],
+    language: &Language,
+) -> RequestResult<CompletionRequest> {
     let Json::Object(map) = json else { return Err(ApiError::new(400, "the body must be a JSON object")) };
     let body = Body(map);
     super::check_model(body.get("model"), &language.name)?;
@@ -207,11 +212,11 @@ pub(crate) fn read(chat: bool, json: &Json, text: &[u8], language: &Language) ->
         ..Options::default()
     };
     let (stop, log_probabilities) = (body.stop()?, top.is_some());
-    Ok(Ask { chat, prompts, n, options, stop, stream, include_usage, log_probabilities })
+    Ok(CompletionRequest { chat, prompts, n, options, stop, stream, include_usage, log_probabilities })
 }
 
 /// Encodes the conversation in `messages`.
-fn messages(body: &Body<'_>, language: &Language) -> Found<Arc<Vec<i64>>> {
+fn messages(body: &Body<'_>, language: &Language) -> RequestResult<Arc<Vec<i64>>> {
     let wrong = |why: &str| ApiError::field("messages", why);
     let all = body.get("messages").and_then(Json::as_array).filter(|m| !m.is_empty());
     let all = all.ok_or_else(|| wrong("must be a list of messages, at least one"))?;
@@ -243,14 +248,14 @@ fn messages(body: &Body<'_>, language: &Language) -> Found<Arc<Vec<i64>>> {
 }
 
 /// Encodes the prompts: a text or a list of texts, tokens or a list of lists of tokens.
-fn prompts(body: &Body<'_>, language: &Language) -> Found<Vec<Arc<Vec<i64>>>> {
+fn prompts(body: &Body<'_>, language: &Language) -> RequestResult<Vec<Arc<Vec<i64>>>> {
     let wrong =
         || ApiError::field("prompt", "must be text, texts, tokens, or lists of tokens of the vocabulary");
     let tokens = |all: &[Json]| -> Option<Vec<i64>> {
         let known = 0..language.vocabulary_size as i64;
         all.iter().map(|t| t.as_i64().filter(|t| known.contains(t))).collect()
     };
-    let one = |value: &Json| -> Found<Arc<Vec<i64>>> {
+    let one = |value: &Json| -> RequestResult<Arc<Vec<i64>>> {
         match value {
             Json::String(text) => Ok(Arc::new(language.tokenizer.encode(text)?)),
             Json::Array(all) => tokens(all).map(Arc::new).ok_or_else(wrong),
@@ -268,7 +273,7 @@ fn prompts(body: &Body<'_>, language: &Language) -> Found<Vec<Arc<Vec<i64>>>> {
 }
 
 /// The grammar that `response_format` requires.
-fn grammar(body: &Body<'_>, text: &[u8], language: &Language) -> Found<Option<Arc<Grammar>>> {
+fn grammar(body: &Body<'_>, text: &[u8], language: &Language) -> RequestResult<Option<Arc<Grammar>>> {
     let Some(format) = body.get("response_format") else { return Ok(None) };
     let wrong = |why: String| ApiError::field("response_format", why);
     match format["type"].as_str() {
@@ -282,9 +287,7 @@ fn grammar(body: &Body<'_>, text: &[u8], language: &Language) -> Found<Option<Ar
             let schema = schema.iter().try_fold(&document, |part, key| part.get(key));
             let schema = schema.ok_or_else(|| wrong("needs `json_schema.schema`".into()))?;
             let grammar = Grammar::json_schema(schema, language.vocabulary());
-            grammar
-                .map(|g| Some(Arc::new(g)))
-                .map_err(|e| wrong(format!("cannot be used: {}", crate::first_line(&e.to_string()))))
+            grammar.map(|g| Some(Arc::new(g))).map_err(|e| wrong(format!("cannot be used: {}", e.message())))
         }
         _ => Err(wrong("must have the type text, json_object or json_schema".into())),
     }

@@ -41,7 +41,6 @@ impl ApiError {
 
 impl From<gradus::Error> for ApiError {
     fn from(e: gradus::Error) -> ApiError {
-        // Only the first line: the others name positions in the source of Gradus.
-        ApiError::new(400, e.to_string().lines().next().unwrap_or_default())
+        ApiError::new(400, e.message())
     }
 }

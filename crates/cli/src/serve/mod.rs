@@ -12,7 +12,7 @@ mod metrics;
 mod schedule;
 mod vectors;
 
-use crate::args::{On, Precision};
+use crate::args::{DeviceArgs, Precision};
 use crate::{Done, Failure, Terminal};
 use clap::Args;
 use error::ApiError;
@@ -80,7 +80,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) precision: Precision,
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) on: DeviceArgs,
 }
 
 /// Limits of requests.

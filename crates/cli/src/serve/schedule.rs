@@ -98,7 +98,7 @@ impl Scheduler {
                         metrics.prompt_tokens.fetch_add(job.prompt.len() as u64, Relaxed);
                         running.push((slot, job));
                     }
-                    Err(e) => drop(job.events.send((job.index, Event::Failed(e.to_string())))),
+                    Err(e) => drop(job.events.send((job.index, Event::Failed(e.message())))),
                 }
             }
             running.retain(|(slot, job)| {
@@ -113,7 +113,7 @@ impl Scheduler {
                 Ok(events) => events,
                 Err(e) => {
                     for (_, job) in &running {
-                        let _ = job.events.send((job.index, Event::Failed(e.to_string())));
+                        let _ = job.events.send((job.index, Event::Failed(e.message())));
                     }
                     return;
                 }

@@ -5,7 +5,7 @@ use super::keys::Keys;
 use super::language::Common;
 use super::optimizer::optimizer;
 use super::validation::HeldOut;
-use crate::args::{Given, Pair};
+use crate::args::{InputArgs, Pair};
 use crate::given::declared;
 use crate::{Done, Failure, Terminal, open};
 use gradus::files;
@@ -59,7 +59,7 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     // A resumed run needs the same program, imports and inputs, but their paths may differ.
     let texts: Vec<&str> = opened.program.sources.iter().map(|s| &*s.text).collect();
     own.record("file", &files::fingerprint_of(texts.join("\0").as_bytes())?);
-    let mut given = Given { f64: own.flag("f64", false)?, ..Given::default() };
+    let mut given = InputArgs { f64: own.flag("f64", false)?, ..InputArgs::default() };
     given.steps = own.count("time", 1)?.map(|n| n as usize);
     let mut set = own.table("set")?;
     for name in set.own() {

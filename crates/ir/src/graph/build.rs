@@ -3,7 +3,7 @@
 
 use super::{Graph, Id, Node, Origin, StableHasher, Var};
 use crate::ops::{Op, source};
-use crate::{Aval, Error, Literal, Result};
+use crate::{Aval, Error, Literal, Result, message};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -314,8 +314,8 @@ impl Builder {
                 match ins.get(input.index) {
                     Some(v) if v.aval() == node.outs[0] => vec![*v],
                     Some(v) => {
-                        let what = format!("input {} of type {}", input.index, v.aval());
-                        vec![self.fail(Error::shape(what, format!("must be {}", node.outs[0])))]
+                        let what = message!("input ", input.index, " of type ", v.aval());
+                        vec![self.fail(Error::shape(what, message!("must be ", &node.outs[0])))]
                     }
                     None => {
                         vec![self.fail(Error::value("the inputs", format!("lack input {}", input.index)))]

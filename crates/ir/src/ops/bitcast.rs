@@ -1,7 +1,7 @@
 //! The bits of elements read as another dtype.
 
 use super::*;
-use crate::{DType, Shape, op_struct};
+use crate::{DType, Shape, message, op_struct};
 
 op_struct! {
     /// The bits of the elements as elements of another dtype, least significant first. If the new dtype is wider, the
@@ -23,7 +23,7 @@ impl Primitive for Bitcast {
         let (wide, narrow) = (to.size() / from.size(), from.size() / to.size());
         let mut shape = ins[0].shape.to_vec();
         if wide > 1 && shape.pop() != Some(wide) {
-            let why = format!("needs a last axis of extent {wide}, the parts of one {to}");
+            let why = message!("needs a last axis of extent ", wide, ", the parts of one ", to);
             return Err(Error::shape(format!("shape {}", ins[0].shape), why));
         }
         if narrow > 1 {

@@ -7,7 +7,7 @@ use super::*;
 use crate::attr::Mark;
 use crate::graph::Builder;
 use crate::transform::{jvp_into, transpose_into, vjp_into, vmap_mask};
-use crate::{DType, op_struct};
+use crate::{DType, message, op_struct};
 
 op_struct! {
     /// Applies a graph to the operands under a name. Compilers may recognise a region by its name or inline it. Its
@@ -139,7 +139,7 @@ impl Primitive for Call {
         let expected = self.body.input_avals();
         arity(ins, expected.len())?;
         if ins != expected {
-            return Err(Error::shape(format!("operands of {}", self.name), format!("must be {expected:?}")));
+            return Err(Error::shape(format!("operands of {}", self.name), message!("must be ", expected)));
         }
         let outs = self.body.output_avals();
         let own = [("gradient", &self.grad, &outs[..], ins), ("tangents", &self.jvp, ins, &outs)];
@@ -148,7 +148,7 @@ impl Primitive for Call {
             if let Some(graph) = graph
                 && (graph.input_avals() != from || graph.output_avals() != gives)
             {
-                let why = format!("must take {from:?} and give {gives:?}");
+                let why = message!("must take ", from, " and give ", gives);
                 return Err(Error::shape(format!("the {what} of {}", self.name), why));
             }
         }

@@ -2,12 +2,12 @@
 //! their adjoints under the real inner product.
 
 use super::*;
-use crate::op_struct;
+use crate::{DType, message, op_struct};
 
 fn part(ins: &[Aval]) -> Result<Vec<Aval>> {
     arity(ins, 1)?;
     if !ins[0].dtype.is_complex() {
-        return Err(Error::dtype(ins[0].dtype, "it takes c64 c128"));
+        return Err(Error::dtype(ins[0].dtype, message!("it takes ", &[DType::C64, DType::C128][..])));
     }
     Ok(vec![ins[0].with_dtype(ins[0].dtype.real())])
 }
@@ -92,10 +92,13 @@ impl Primitive for Complex {
         arity(ins, 2)?;
         let dtype = ins[0].dtype;
         if dtype.complex().real() != dtype {
-            return Err(Error::dtype(dtype, "the parts must be f32 or f64"));
+            return Err(Error::dtype(dtype, message!("the parts must be ", DType::F32, " or ", DType::F64)));
         }
         if ins[0] != ins[1] {
-            return Err(Error::shape(format!("parts {} and {}", ins[0], ins[1]), "must have the same type"));
+            return Err(Error::shape(
+                message!("parts ", &ins[0], " and ", &ins[1]),
+                "must have the same type",
+            ));
         }
         Ok(vec![ins[0].with_dtype(dtype.complex())])
     }
@@ -121,7 +124,7 @@ macro_rules! unary_samples {
                     let z = s.complex((-2.0, 2.0), shape);
                     s.case($name {}, [z]);
                 }
-                s.error($name {}, &[Aval::new(crate::DType::F64, [2])], "it takes c64 c128");
+                s.error($name {}, &[Aval::new(DType::F64, [2])], "it takes c64, c128");
             }
         }
     )*};
@@ -132,7 +135,7 @@ impl Sampled for Complex {
     fn samples(s: &mut Samples) {
         let ins = [s.normal([2, 3]), s.normal([2, 3])];
         s.case(Complex {}, ins);
-        let int = Aval::new(crate::DType::I32, [2]);
+        let int = Aval::new(DType::I32, [2]);
         s.error(Complex {}, &[int.clone(), int], "the parts must be f32 or f64");
     }
 }

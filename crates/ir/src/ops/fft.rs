@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::stop;
-use crate::{C, DType, op_struct};
+use crate::{C, DType, message, op_struct};
 use rustfft::{FftDirection, FftPlanner};
 
 op_struct! {
@@ -23,7 +23,7 @@ impl Primitive for Fft {
         arity(ins, 1)?;
         check_axes(&[self.axis], ins[0].rank())?;
         if !ins[0].dtype.is_complex() {
-            return Err(Error::dtype(ins[0].dtype, "it takes c64 c128"));
+            return Err(Error::dtype(ins[0].dtype, message!("it takes ", &[DType::C64, DType::C128][..])));
         }
         Ok(ins.to_vec())
     }
@@ -244,7 +244,7 @@ impl Sampled for Fft {
             s.case(Fft { axis, inverse }, [z]);
         }
         let op = Fft { axis: 0, inverse: false };
-        s.error(op.clone(), &[Aval::new(DType::F64, [2])], "it takes c64 c128");
+        s.error(op.clone(), &[Aval::new(DType::F64, [2])], "it takes c64, c128");
         s.error(op, &[Aval::new(DType::C64, [])], "axis 0 of a scalar");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::attr::AttrField;
-use crate::{Class, DType, Shape, op_struct};
+use crate::{Class, DType, Shape, message, op_struct};
 
 fn check_index(aval: &Aval) -> Result<()> {
     if aval.dtype.class() == Class::Int {
@@ -162,7 +162,7 @@ impl Primitive for Scatter {
         check_index(&ins[1])?;
         let updates = ins[0].with_shape(spliced(&ins[0].shape, self.axis, &ins[1].shape));
         if ins[2] != updates {
-            return Err(Error::shape(format!("updates {}", ins[2]), format!("must be {updates}")));
+            return Err(Error::shape(message!("updates ", &ins[2]), message!("must be ", &updates)));
         }
         match self.combine {
             None => Ok(vec![ins[0].clone()]),

@@ -3,7 +3,7 @@
 //! All but pad and concat are views: a tensor can apply them without a copy.
 
 use super::*;
-use crate::{DType, Shape, op_struct};
+use crate::{DType, Shape, message, op_struct};
 
 op_struct! {
     /// The same elements in row-major order with other extents.
@@ -375,7 +375,7 @@ impl Primitive for Concat {
         let mut extent = 0usize;
         for a in ins {
             if a.dtype != first.dtype {
-                return Err(Error::dtype(a.dtype, format!("the first operand is {}", first.dtype)));
+                return Err(Error::dtype(a.dtype, message!("the first operand is ", first.dtype)));
             }
             if a.rank() != first.rank() || a.shape.with(self.axis, 0) != first.shape.with(self.axis, 0) {
                 let why = format!("differ on an axis other than {}", self.axis);

@@ -52,12 +52,7 @@ op_struct! {
 
 impl Primitive for Prod {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
-        reduced(
-            ins,
-            &self.axes,
-            |d| d != DType::Bool,
-            "it takes numbers (`min` is the conjunction of booleans)",
-        )
+        reduced(ins, &self.axes, |d| d != DType::Bool, "it takes numbers; `all` and `any` reduce booleans")
     }
     fn derivative(&self) -> Derivative {
         Derivative::Jvp

@@ -2,12 +2,12 @@
 //! Takes shared values, initial carries and stacked inputs; returns final carries and stacked outputs.
 //! Its values are computed in `reference/control.rs`, and gradients of shared values in `sums.rs`.
 
-use super::sums::{After, Steps, Sum, inline_products, same};
+use super::sums::{LoopResults, Steps, Sum, inline_products, same};
 use super::switch::{avals, build, full, spread_derivatives};
 use super::*;
 use crate::graph::Id;
 use crate::transform::{jvp_into, vjp_into, vmap_into};
-use crate::{DType, Shape, op_struct};
+use crate::{DType, Shape, message, op_struct};
 
 op_struct! {
     /// Applies a graph `length` times. Operands: values shared by all iterations, initial values of the carries, and
@@ -79,18 +79,18 @@ impl Primitive for Scan {
         for (k, x) in xs.iter().enumerate() {
             if x.shape.first() != Some(&self.length) {
                 return Err(Error::shape(
-                    format!("input {k} of type {x}"),
+                    message!("input ", k, " of type ", x),
                     format!("must have a leading axis of extent {}, the number of steps", self.length),
                 ));
             }
         }
         let given: Vec<Aval> = shared.iter().chain(carries).cloned().chain(xs.iter().map(slice_of)).collect();
         if given != takes {
-            return Err(Error::shape(format!("the step takes {takes:?}"), format!("and is given {given:?}")));
+            return Err(Error::shape(message!("the step takes ", takes), message!("and is given ", given)));
         }
         if gives[..self.carries] != *carries {
-            let why = format!("and gives {:?}: a carry keeps its type", &gives[..self.carries]);
-            return Err(Error::shape(format!("the step takes carries {carries:?}"), why));
+            let why = message!("and gives ", &gives[..self.carries], ": a carry keeps its type");
+            return Err(Error::shape(message!("the step takes carries ", carries), why));
         }
         let ys = gives[self.carries..].iter().map(|y| stacked(y, self.length));
         Ok(carries.iter().cloned().chain(ys).collect())
@@ -220,7 +220,7 @@ impl Primitive for Scan {
         let at = |i: usize| found.get(i).copied().unwrap_or(found[0]);
         let index_of = |list: &[Id], id: Id| list.iter().position(|other| *other == id).unwrap_or_default();
         let outside = same(b, &step, shared, &sums);
-        let after = After {
+        let after = LoopResults {
             carried: &|id| at(m + index_of(&carried, id)),
             stack: &|id| match index_of(&kept, id) {
                 i if i < inputs.len() => inputs[i],

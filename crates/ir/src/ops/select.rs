@@ -3,7 +3,7 @@
 //! Which values are checkpointed with a barrier is decided by `call.rs`.
 
 use super::*;
-use crate::{DType, op_struct};
+use crate::{DType, message, op_struct};
 
 op_struct! {
     /// The second operand where the first is true, else the third. A NaN in an element that is not selected affects
@@ -18,7 +18,7 @@ impl Primitive for Select {
             return Err(Error::dtype(ins[0].dtype, "the condition must be bool"));
         }
         if ins[1] != ins[2] || ins[0].shape != ins[1].shape {
-            let what = format!("condition {} and branches {} and {}", ins[0], ins[1], ins[2]);
+            let what = message!("condition ", &ins[0], " and branches ", &ins[1], " and ", &ins[2]);
             return Err(Error::shape(what, "must have equal extents, and both branches the same dtype"));
         }
         Ok(vec![ins[1].clone()])

@@ -11,7 +11,7 @@ use super::*;
 use crate::graph::{Id, Node};
 
 /// Values available after a loop, by their ids in its body.
-pub(super) struct After<'a, 'g> {
+pub(super) struct LoopResults<'a, 'g> {
     /// Sums accumulated in carries.
     pub(super) carried: &'a dyn Fn(Id) -> Var<'g>,
     /// Values kept for all iterations, stacked along a leading axis.
@@ -160,7 +160,7 @@ impl Sum {
     }
 
     /// Builds the sum after the loop from the values available there.
-    pub(super) fn built<'g>(&self, b: &'g Builder, of: &After<'_, 'g>) -> Var<'g> {
+    pub(super) fn built<'g>(&self, b: &'g Builder, of: &LoopResults<'_, 'g>) -> Var<'g> {
         match self {
             Sum::Carried(id) => (of.carried)(*id),
             Sum::Product(dot, factors) => b.apply1(dot.clone(), &factors.map(of.stack)),

@@ -5,7 +5,7 @@
 use super::*;
 use crate::attr::AttrField;
 use crate::transform::{jvp_into, vjp_into, vmap_into, vmap_mask};
-use crate::{Class, DType, op_struct};
+use crate::{Class, DType, message, op_struct};
 
 op_struct! {
     /// Applies one of several graphs of equal types to the operands after the first. The first operand is the integer
@@ -98,22 +98,20 @@ impl Primitive for Switch {
             return Err(Error::value("switch", "needs an index and at least one branch"));
         };
         if index.rank() != 0 || index.dtype.class() != Class::Int {
-            return Err(Error::shape(format!("the index {index}"), "must be an integer scalar"));
+            return Err(Error::shape(message!("the index ", index), "must be an integer scalar"));
         }
         for (k, branch) in self.branches.iter().enumerate() {
             let (from, to) = (branch.input_avals(), branch.output_avals());
             if from[..] != ins[1..] {
                 return Err(Error::shape(
-                    format!("branch {k} takes {from:?}"),
-                    format!("and is given {:?}", &ins[1..]),
+                    message!("branch ", k, " takes ", from),
+                    message!("and is given ", &ins[1..]),
                 ));
             }
             if to != first.output_avals() {
-                let why = format!(
-                    "and the first {:?}: all branches must give the same types",
-                    first.output_avals()
-                );
-                return Err(Error::shape(format!("branch {k} gives {to:?}"), why));
+                let own = first.output_avals();
+                let why = message!("and the first ", own, ": all branches must give the same types");
+                return Err(Error::shape(message!("branch ", k, " gives ", to), why));
             }
         }
         Ok(first.output_avals())

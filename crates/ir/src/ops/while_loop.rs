@@ -5,7 +5,7 @@ use super::scan::Scan;
 use super::switch::{avals, build, full, spread_derivatives, taken_only};
 use super::*;
 use crate::transform::{jvp_into, vjp_into, vmap_into};
-use crate::{DType, op_struct};
+use crate::{DType, message, op_struct};
 
 op_struct! {
     /// Applies a graph to the carries as long as the condition, another graph, returns true. Operands: values shared
@@ -66,21 +66,21 @@ impl Primitive for While {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
         for (what, graph) in [("the condition", &self.condition), ("the step", &self.body)] {
             if graph.input_avals() != ins {
-                let why = format!("and is given {ins:?}");
-                return Err(Error::shape(format!("{what} takes {:?}", graph.input_avals()), why));
+                let why = message!("and is given ", ins);
+                return Err(Error::shape(message!(what, " takes ", graph.input_avals()), why));
             }
         }
         if self.condition.output_avals() != [Aval::scalar(DType::Bool)] {
-            let what = format!("the condition gives {:?}", self.condition.output_avals());
+            let what = message!("the condition gives ", self.condition.output_avals());
             return Err(Error::shape(what, "but must give one boolean scalar"));
         }
         match ins.get(self.shared..) {
             Some(carries) if carries == self.body.output_avals() => Ok(carries.to_vec()),
             carries => {
-                let what = format!("the step takes carries {:?}", carries.unwrap_or_default());
+                let what = message!("the step takes carries ", carries.unwrap_or_default());
                 Err(Error::shape(
                     what,
-                    format!("and gives {:?}: a carry keeps its type", self.body.output_avals()),
+                    message!("and gives ", self.body.output_avals(), ": a carry keeps its type"),
                 ))
             }
         }

@@ -17,7 +17,7 @@ impl Graph {
     }
 
     /// As [`Graph::inlined`], but keeps calls for which `keep` returns true, given their operand types.
-    pub fn inlined_except(&self, keep: Keep<'_>) -> Result<Graph> {
+    pub fn inlined_except(&self, keep: KeepCall<'_>) -> Result<Graph> {
         let b = Builder::with_room(self.nodes().len());
         let ins: Vec<Var<'_>> =
             self.inputs().iter().map(|(n, id)| b.input(n, self.aval(*id).clone())).collect();
@@ -27,10 +27,15 @@ impl Graph {
 }
 
 /// Returns whether to keep a call.
-type Keep<'k> = &'k dyn Fn(&Call, &[Aval]) -> bool;
+type KeepCall<'k> = &'k dyn Fn(&Call, &[Aval]) -> bool;
 
 /// Outputs of a graph over these inputs, without regions except those that are kept.
-fn inline_into<'g>(b: &'g Builder, graph: &Graph, ins: &[Var<'g>], keep: Keep<'_>) -> Result<Vec<Var<'g>>> {
+fn inline_into<'g>(
+    b: &'g Builder,
+    graph: &Graph,
+    ins: &[Var<'g>],
+    keep: KeepCall<'_>,
+) -> Result<Vec<Var<'g>>> {
     let mut values: Vec<Vec<Var<'g>>> = Vec::with_capacity(graph.nodes().len());
     for node in graph.nodes() {
         crate::stop::poll()?;
@@ -58,7 +63,7 @@ fn inline_into<'g>(b: &'g Builder, graph: &Graph, ins: &[Var<'g>], keep: Keep<'_
 }
 
 /// Inlines the regions in the graphs that an op holds.
-fn without_regions(op: &Op, keep: Keep<'_>) -> Result<Op> {
+fn without_regions(op: &Op, keep: KeepCall<'_>) -> Result<Op> {
     let attrs = op.def().attrs();
     if attrs.iter().all(|(_, a)| a.graphs().is_empty()) {
         return Ok(op.clone());
@@ -72,7 +77,7 @@ fn without_regions(op: &Op, keep: Keep<'_>) -> Result<Op> {
     Ok(Op::parse(op.name(), &found).unwrap_or_else(|| op.clone()))
 }
 
-fn inlined_attr(attr: &Attr, keep: Keep<'_>) -> Result<Attr> {
+fn inlined_attr(attr: &Attr, keep: KeepCall<'_>) -> Result<Attr> {
     Ok(match attr {
         Attr::Graph(g) => Attr::Graph(Arc::new(g.inlined_except(keep)?)),
         Attr::Map(entries) => {

@@ -4,7 +4,7 @@
 
 use super::vjp::{check_wrt, cotangents_for};
 use crate::graph::{Builder, Id, Var};
-use crate::{Error, Graph, Result};
+use crate::{Error, Graph, Result, message};
 use std::panic::Location;
 
 /// The gradient of an input that no derivative reaches.
@@ -54,10 +54,9 @@ impl Wrt<'_> {
             Some(at) => check_wrt(graph, at)?,
             None if graph.aval(id).dtype.is_differentiable() => {}
             None => {
-                let why = format!("value {} is {}", describe(graph, id), graph.aval(id));
-                return Err(Error::gradient(format!(
-                    "{why}: only float and complex values have derivatives"
-                )));
+                let what = format!("value {} is ", describe(graph, id));
+                let why = message!(what, graph.aval(id), ": only float and complex values have derivatives");
+                return Err(Error::gradient(why));
             }
         }
         Ok(id)
@@ -144,12 +143,13 @@ fn joint(graph: &Graph, loss: Id, wrt: &[Wrt<'_>], unreachable: Unreachable, see
     };
     let aval = graph.aval(loss);
     if seed == Seed::One && (aval.rank() != 0 || !aval.dtype.is_differentiable() || aval.dtype.is_complex()) {
-        return Err(Error::gradient(format!(
-            "a loss must be a real scalar to have gradients; this one is {aval}"
+        return Err(Error::gradient(message!(
+            "a loss must be a real scalar to have gradients; this one is ",
+            aval
         )));
     }
     if !aval.dtype.is_differentiable() {
-        let why = format!("the loss is {aval}: only float and complex values have derivatives");
+        let why = message!("the loss is ", aval, ": only float and complex values have derivatives");
         return Err(Error::gradient(why));
     }
     let wrt = wrt.iter().map(|w| w.id(graph)).collect::<Result<Vec<Id>>>()?;
@@ -174,11 +174,8 @@ fn joint(graph: &Graph, loss: Id, wrt: &[Wrt<'_>], unreachable: Unreachable, see
             true => "input",
             false => "value",
         };
-        let why = format!(
-            "no derivative of the loss flows to {what} {} ({})",
-            describe(graph, *id),
-            graph.aval(*id)
-        );
+        let what = format!("no derivative of the loss flows to {what} {} (", describe(graph, *id));
+        let why = message!(what, graph.aval(*id), ")");
         return Err(Error::gradient(why));
     }
     let mut outs: Vec<Var<'_>> = graph.outputs().iter().map(value).collect();

@@ -5,7 +5,7 @@
 
 use crate::graph::{Builder, Id, Var};
 use crate::ops::{Derivative, Op, Rule};
-use crate::{Error, Graph, Result};
+use crate::{Error, Graph, Result, message};
 use std::panic::Location;
 
 /// Returns an error if an input does not exist or is not differentiable.
@@ -18,8 +18,10 @@ pub fn check_wrt(graph: &Graph, i: usize) -> Result<()> {
     if aval.dtype.is_differentiable() {
         Ok(())
     } else {
-        Err(Error::gradient(format!(
-            "input `{name}` is {aval}: only float and complex values have derivatives"
+        Err(Error::gradient(message!(
+            format!("input `{name}` is "),
+            aval,
+            ": only float and complex values have derivatives"
         )))
     }
 }

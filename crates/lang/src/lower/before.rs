@@ -10,11 +10,6 @@ use crate::syntax::diagnostic::Diagnostic;
 use gradus_ir::Aval;
 use std::collections::{BTreeMap, HashSet};
 
-/// The first line of an error: those after it name source files of this crate.
-fn first_line(e: &gradus_ir::Error) -> String {
-    e.to_string().lines().next().unwrap_or_default().to_string()
-}
-
 impl Program {
     /// Solves the relations that need no other evaluation.
     pub(crate) fn relations_before(
@@ -57,7 +52,7 @@ impl Program {
             let at = self.definition(name).map(|d| d.span).unwrap_or_default();
             let tensor = match relations.filter(|_| known.contains(name)) {
                 Some(solved) => {
-                    let failed = |e: gradus_ir::Error| Diagnostic::error(at, first_line(&e));
+                    let failed = |e: gradus_ir::Error| Diagnostic::error(at, e.message());
                     solved.tensor(name, options.float).map_err(failed)
                 }
                 None if values.contains_key(name) => continue,

@@ -119,9 +119,7 @@ pub(crate) fn fault(span: Span, e: &Error) -> Fault {
 
 /// Returns the message of a tensor error, in terms of the language if it is about an index out of range.
 pub(crate) fn in_words(e: &Error, called: Option<&str>) -> String {
-    // Only the first line is kept: the others name locations in the implementation.
-    let text = || e.to_string().lines().next().unwrap_or_default().to_string();
-    index_fault(e, called).unwrap_or_else(text)
+    index_fault(e, called).unwrap_or_else(|| e.message())
 }
 
 /// The error of a routine that failed in a run, at its line of the program. `None` if the error has no line.
@@ -137,7 +135,7 @@ fn index_fault(e: &Error, called: Option<&str>) -> Option<String> {
     let ErrorKind::Index { index, extent: places @ 1.., .. } = e.kind() else { return None };
     let no_program = Program::default();
     // The name of the op is mentioned only if it is also a builtin.
-    let op = e.op().map(|op| op.split_once(": ").map_or(op, |(called, _)| called));
+    let op = e.ops().first().map(String::as_str);
     let who = match called.or(op.filter(|op| builtin::find(op, &no_program).is_some())) {
         Some(function) => format!("`{function}` is given"),
         None => "this reads".into(),

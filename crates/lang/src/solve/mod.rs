@@ -178,9 +178,7 @@ impl Program {
             Ok(()) => {}
             Err(Stopped::Unsupported) => return Ok(None),
             Err(Stopped::Failed(e)) => {
-                let text = e.to_string();
-                let what = text.lines().next().unwrap_or_default().to_string();
-                return Err(Diagnostic::error(crate::syntax::source::Span::NOWHERE, what));
+                return Err(Diagnostic::error(crate::syntax::source::Span::NOWHERE, e.message()));
             }
         }
         let is_array = |n: &usize| matches!(rules.predicates[*n].kind, Kind::Array(_));
@@ -255,8 +253,7 @@ impl Program {
             Ok(()) => {}
             Err(Stopped::Unsupported) => return Ok(None),
             Err(Stopped::Failed(e)) => {
-                let what = e.to_string().lines().next().unwrap_or_default().to_string();
-                let fault = Diagnostic::error(crate::syntax::source::Span::NOWHERE, what);
+                let fault = Diagnostic::error(crate::syntax::source::Span::NOWHERE, e.message());
                 return Err(settings.faults(self, vec![fault]));
             }
         }

@@ -25,7 +25,7 @@ pub enum Data {
 pub fn read_data(path: &Path, model: &LanguageModel) -> Result<Data> {
     let bytes = bytes_up_to(path, MOST_DATA)?;
     let text = String::from_utf8(bytes).map_err(|_| atomic::failed(path, "is not UTF-8"))?;
-    parse_data(&text, model).map_err(|e| atomic::failed(path, first_line(&e)))
+    parse_data(&text, model).map_err(|e| atomic::failed(path, e.message()))
 }
 
 /// Parses training data from lines of JSON, as [`read_data`] does from a file.
@@ -34,7 +34,7 @@ pub fn parse_data(text: &str, model: &LanguageModel) -> Result<Data> {
     for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let failed = |why: String| Error::value(format!("line {}:", i + 1), why);
         let json: Json = serde_json::from_str(line).map_err(|e| failed(format!("is not JSON: {e}")))?;
-        let item = model.item(&json).map_err(|e| failed(first_line(&e)))?;
+        let item = model.item(&json).map_err(|e| failed(e.message()))?;
         match item {
             Item::Example(example) => examples.push(example),
             Item::Pair(pair) => pairs.push(pair),
@@ -50,10 +50,6 @@ pub fn parse_data(text: &str, model: &LanguageModel) -> Result<Data> {
         (false, _) => Ok(Data::Examples(examples)),
         _ => Ok(Data::Pairs(pairs)),
     }
-}
-
-fn first_line(e: &Error) -> String {
-    e.to_string().lines().next().unwrap_or_default().to_string()
 }
 
 enum Item {

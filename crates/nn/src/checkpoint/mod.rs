@@ -7,7 +7,7 @@ pub use gradus_files::safetensors;
 
 use crate::module::{Module, Part};
 use crate::step::Step;
-use gradus_ir::{Error, Result};
+use gradus_ir::{Error, Result, message};
 use gradus_tensor::{Tensor, default_generator};
 use safetensors::{Notes, Reader};
 use std::path::Path;
@@ -39,10 +39,9 @@ pub fn set_state(model: &impl Module, tensors: &[(String, Tensor)]) -> Result<()
             return Err(Error::value(format!("`{name}`"), "is missing"));
         };
         if value.check()?.aval() != cell.aval() {
-            let [own, found] = [cell, value].map(|t| t.aval().map_or_else(String::new, |a| a.to_string()));
             return Err(Error::shape(
-                format!("`{name}` of type {found}"),
-                format!("does not fit the model's {own}"),
+                message!(format!("`{name}` of type "), value.aval()),
+                message!("does not fit the model's ", cell.aval()),
             ));
         }
         values.push(value);

@@ -226,7 +226,7 @@ impl Lbfgs {
     #[track_caller]
     pub fn step(&mut self, loss: impl Fn() -> Tensor) -> Result<f64> {
         if self.parameters.is_empty() {
-            return Err(Error::value("the parameters", "are none"));
+            return Err(Error::value("the list of parameters", "must not be empty"));
         }
         let Lbfgs { parameters, options, memory } = self;
         memory.step(&mut Cells { parameters, loss }, *options)

@@ -16,7 +16,7 @@ pub use adaptive::{Adam, AdamW, Adamax, NAdam, RAdam};
 pub use lbfgs::{Change, Last, Lbfgs, LbfgsOptions, Memory, Problem};
 pub use momentum::{Asgd, Lion, Rprop, Sgd};
 pub use scaled::{Adadelta, Adafactor, Adagrad, RmsProp};
-pub use schedule::Schedule;
+pub use schedule::{Schedule, half_cosine};
 
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Args, Device, Number, Tensor, arg, no_grad, region};

@@ -26,6 +26,11 @@ fn cosine_between(a: f64, b: f64, t: f64) -> f64 {
     b + (a - b) * (1.0 + (PI * t).cos()) / 2.0
 }
 
+/// Falls from 1 to 0 along half a cosine as `part` goes from 0 to 1.
+pub fn half_cosine(part: f64) -> f64 {
+    cosine_between(1.0, 0.0, part)
+}
+
 /// Returns the fraction `step / steps`, at most 1.
 fn part(step: u64, steps: u64) -> f64 {
     if step >= steps { 1.0 } else { step as f64 / steps as f64 }
@@ -112,7 +117,29 @@ impl Schedule {
 
     /// A cosine from 1 to 0 in `steps` steps, then back to 1 in as many, and so on.
     pub fn wave(steps: u64) -> Schedule {
-        Schedule::new(move |step| cosine_between(1.0, 0.0, step as f64 / steps.max(1) as f64))
+        Schedule::new(move |step| half_cosine(step as f64 / steps.max(1) as f64))
+    }
+
+    /// Half a cosine from 1 to 0 in `steps` steps, then again from 1 in `growth` times as many, and so on.
+    pub fn restarts(steps: u64, growth: u64) -> Schedule {
+        Schedule::new(move |step| {
+            let (mut at, mut period) = (step, steps.max(1));
+            while at >= period {
+                at -= period;
+                period = period.saturating_mul(growth.max(1));
+            }
+            half_cosine(at as f64 / period as f64)
+        })
+    }
+
+    /// Rises linearly from 0 to 1 in the fraction `rise` of a period of `steps` steps, falls back to 0 in the rest
+    /// of the period, and repeats.
+    pub fn triangle(steps: f64, rise: f64) -> Schedule {
+        Schedule::new(move |step| {
+            let periods = step as f64 / steps;
+            let part = 1.0 + periods - (1.0 + periods).floor();
+            if part <= rise { part / rise } else { (part - 1.0) / (rise - 1.0) }
+        })
     }
 
     /// Linear from `from` to 1 in `steps` steps, then another schedule.

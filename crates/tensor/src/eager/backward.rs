@@ -15,7 +15,7 @@ use crate::hook::seen_by;
 use crate::leaves;
 use crate::tensor::{Inner, Tensor};
 use crate::trace::is_tracing;
-use gradus_ir::{Aval, Error, Result};
+use gradus_ir::{Error, Result, Term, message};
 use gradus_mem::Handle;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
@@ -264,26 +264,25 @@ pub(crate) fn mode(how: Backward) -> GradMode {
 fn seed_for(root: &Tensor, seed: Option<&Tensor>) -> Result<Tensor> {
     let Some(aval) = root.check()?.aval() else { return Err(Error::gradient("the root has no type")) };
     if !root.requires_grad() && !root.is_traced() {
-        return Err(Error::gradient(
-            "nothing here requires gradients: no leaf made with `requires_grad_` was used",
-        ));
+        return Err(Error::gradient(message!(
+            "nothing here requires gradients: it needs ",
+            Term::Leaf,
+            " as an operand"
+        )));
     }
     match seed.map(|s| s.check()).transpose()? {
         Some(seed) if seed.aval().as_ref() == Some(&aval) => Ok(seed.clone()),
         Some(seed) => {
-            let found = seed.aval().map_or_else(String::new, |a| a.to_string());
-            Err(Error::shape(
-                format!("a seed of type {found}"),
-                format!("must be {aval}, like the tensor itself"),
-            ))
+            let what = message!("a ", Term::Seed, " of type ", seed.aval());
+            Err(Error::shape(what, message!("must be ", aval, ", like the tensor itself")))
         }
         None if aval.shape.numel() == 1 && !aval.dtype.is_complex() => {
             Ok(Tensor::full_of(&aval, 1.0).to(root.device()))
         }
-        None => Err(Error::shape(
-            format!("backward from {aval}"),
-            "needs a seed of that type: `backward_with(&seed)`",
-        )),
+        None => {
+            let why = message!("needs a ", Term::Seed, " of that type: ", Term::BackwardWithSeed);
+            Err(Error::shape(message!("backward from ", aval), why))
+        }
     }
 }
 
@@ -361,9 +360,8 @@ impl Tensor {
             let own = self.check()?.aval();
             let found = grad.map(|g| g.check()).transpose()?.map(|g| g.aval());
             if found.as_ref().is_some_and(|a| *a != own) {
-                let text = |a: Option<Aval>| a.map_or_else(String::new, |a| a.to_string());
-                let why = format!("does not fit a leaf of type {}", text(own));
-                return Err(Error::shape(format!("a gradient of type {}", text(found.flatten())), why));
+                let why = message!("does not fit a leaf of type ", own);
+                return Err(Error::shape(message!("a gradient of type ", found.flatten()), why));
             }
             match &*self.0 {
                 Inner::Cell(cell) => {
@@ -373,9 +371,11 @@ impl Tensor {
                 Inner::Data(_, Some(edge)) => edge.keep(|kept| kept.grad = grad.map(|g| g.detach())),
                 Inner::Node(n) => n.set_grad(grad),
                 _ => {
-                    return Err(Error::gradient(
-                        "only a leaf (`requires_grad_`) keeps a gradient that can be replaced",
-                    ));
+                    return Err(Error::gradient(message!(
+                        "only ",
+                        Term::Leaf,
+                        " keeps a gradient that can be replaced"
+                    )));
                 }
             }
             Ok(())
@@ -498,7 +498,11 @@ pub fn grad(
                 Target::Node(node, out) => inner.push((Edge { node, out: out as usize }, None)),
                 Target::Leaf(_) if t.requires_grad() => {}
                 Target::Leaf(_) => {
-                    return Err(Error::gradient("a tensor of `wrt` does not require gradients"));
+                    return Err(Error::gradient(message!(
+                        "a tensor of `",
+                        Term::Wrt,
+                        "` does not require gradients"
+                    )));
                 }
             }
         }
@@ -517,11 +521,8 @@ pub fn grad(
 fn all_used(grads: Vec<Option<Tensor>>, wrt: &[&Tensor], how: Backward) -> Result<Vec<Option<Tensor>>> {
     match grads.iter().position(Option::is_none) {
         Some(i) if !how.allow_unused => {
-            let aval = wrt[i].aval().map_or_else(String::new, |a| a.to_string());
-            let why = format!(
-                "no gradient reaches `wrt[{i}]` ({aval}); remove it, or set `allow_unused` to get None"
-            );
-            Err(Error::gradient(why))
+            let what = message!("no gradient reaches `", Term::Wrt, format!("[{i}]` ("), wrt[i].aval(), ")");
+            Err(Error::gradient(message!(what, "; remove it, or set ", Term::AllowUnused, " to get None")))
         }
         _ => Ok(grads),
     }

@@ -162,13 +162,13 @@ fn same_lines(a: &Op, b: &Op) -> bool {
 }
 
 /// Fewer entries than for single ops, because programs of graphs may hold large constants.
-static PROGRAMS: Bounded<(Arc<Graph>, Device, Keeps), Ready> = Bounded::of(256);
+static PROGRAMS: Bounded<(Arc<Graph>, Device, CellUpdates), Ready> = Bounded::of(256);
 
 /// Pairs of an output and an input that are the new and the old value of a cell.
-pub(crate) type Keeps = Vec<(usize, usize)>;
+pub(crate) type CellUpdates = Vec<(usize, usize)>;
 
 /// Returns the program of a graph on a device. Equal graphs share one program.
-pub(crate) fn program(graph: &Arc<Graph>, device: Device, keeps: &Keeps) -> Result<Ready> {
+pub(crate) fn program(graph: &Arc<Graph>, device: Device, keeps: &CellUpdates) -> Result<Ready> {
     PROGRAMS.get_or_make(
         &(graph.canonical_hash(), device.id()),
         |(own, d, k)| *d == device && k == keeps && **own == **graph && own.same_origins(graph),

@@ -67,13 +67,13 @@ pub(crate) struct State {
 /// Results whose gradients are retained or observed by hooks.
 #[derive(Default)]
 pub(crate) struct Watched {
-    pub(crate) kept: Vec<Kept>,
+    pub(crate) kept: Vec<RetainedGradient>,
     pub(crate) hooks: Vec<(usize, Hook)>,
 }
 
 /// The gradient of one result.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct RetainedGradient {
     pub(crate) out: usize,
     /// If true, backward passes accumulate it, because `retain_grad` was called.
     pub(crate) retained: bool,
@@ -82,11 +82,11 @@ pub(crate) struct Kept {
 
 impl Edge {
     /// Updates the retained gradient of this result.
-    pub(crate) fn keep(&self, change: impl FnOnce(&mut Kept)) {
+    pub(crate) fn keep(&self, change: impl FnOnce(&mut RetainedGradient)) {
         let mut state = lock(&self.node.state);
         let all = &mut state.watched.get_or_insert_default().kept;
         let at = all.iter().position(|k| k.out == self.out).unwrap_or_else(|| {
-            all.push(Kept { out: self.out, ..Kept::default() });
+            all.push(RetainedGradient { out: self.out, ..RetainedGradient::default() });
             all.len() - 1
         });
         change(&mut all[at]);

@@ -10,7 +10,7 @@ use super::quantized::{dequantize, quantize_rows};
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::format::Format;
-use gradus_ir::{Class, DType, Error, Result, Shape};
+use gradus_ir::{Class, DType, Error, Result, Shape, message};
 
 /// The slots of texts in a cache and the position at which each text begins: `i64`, one number for each text.
 #[derive(Clone, Copy, Debug)]
@@ -118,8 +118,8 @@ fn check(cache: &Tensor, texts: &Tensor, width: usize, integers: &[&Tensor]) -> 
     }
     let wrong = integers.iter().find(|i| i.dtype() != DType::I64 || i.shape() != Shape::from([*count]));
     wrong.map_or(Ok(()), |i| {
-        let what = format!("integers {} {}", i.dtype(), i.shape());
-        Err(Error::shape(what, format!("must be i64 [{count}], one for each text")))
+        let what = message!("integers ", i.dtype(), " ", &i.shape());
+        Err(Error::shape(what, message!("must be ", DType::I64, format!(" [{count}], one for each text"))))
     })
 }
 
@@ -132,7 +132,7 @@ pub fn cache_write(cache: &Tensor, texts: &Tensor, at: Slots<'_>, count: &Tensor
     let width = cache.shape().last().copied().unwrap_or(0);
     let fits = check(cache, texts, width, &ins[2..]).and_then(|()| match texts.dim(2) == cache.dim(1) {
         true if cache.dtype() != texts.dtype() => {
-            Err(Error::dtype(texts.dtype(), format!("the cache is {}", cache.dtype())))
+            Err(Error::dtype(texts.dtype(), message!("the cache is ", cache.dtype())))
         }
         true => Ok(()),
         false => Err(Error::shape(format!("texts {}", texts.shape()), "need the heads of the cache")),

@@ -131,7 +131,7 @@ fn plan(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, o: &ConvOptions, n: Optio
             (both.clone(), both)
         }
         Padding::Same if stride.iter().any(|&s| s != 1) => {
-            return Err(Error::value(format!("stride {stride:?}"), "must be 1 for padding `Same`"));
+            return Err(Error::value(format!("stride {stride:?}"), "must be 1 with `same` padding"));
         }
         Padding::Same => {
             let total: Vec<i64> = (0..n).map(|i| reach(ws[2 + i], dilation[i])).collect();

@@ -7,7 +7,7 @@ use super::quantized::{dequantize, shape_of};
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::format::Format;
-use gradus_ir::{Class, DType, Error, Result, Shape};
+use gradus_ir::{Class, DType, Error, Result, Shape, message};
 
 /// Returns an error unless the operands are rows `[n, inputs]`, matrices `[groups, outputs, inputs]` and `n`
 /// integers.
@@ -19,8 +19,11 @@ fn check(x: &Tensor, w: &Shape, groups: &Tensor) -> Result<()> {
         return Err(Error::shape(format!("rows {own} and matrices {w}"), "must be [N,I] and [G,O,I]"));
     }
     if groups.dtype() != DType::I64 || groups.shape() != Shape::from([own[0]]) {
-        let what = format!("groups {} {}", groups.dtype(), groups.shape());
-        return Err(Error::shape(what, format!("must be i64 [{}], one for each row", own[0])));
+        let what = message!("groups ", groups.dtype(), " ", &groups.shape());
+        return Err(Error::shape(
+            what,
+            message!("must be ", DType::I64, format!(" [{}], one for each row", own[0])),
+        ));
     }
     match x.dtype().class() {
         Class::Float => Ok(()),

@@ -92,7 +92,7 @@ pub(super) fn elementwise(
 
 /// Returns an error with the subject `what` and the reason `why` unless the condition holds.
 pub(super) fn must(holds: bool, what: impl Into<String>, why: &str) -> Result<()> {
-    if holds { Ok(()) } else { Err(Error::value(what, why)) }
+    if holds { Ok(()) } else { Err(Error::value(what.into(), why)) }
 }
 
 /// The squared difference.

@@ -7,13 +7,13 @@
 use crate::region::{Args, arg, region1, region1_with_grad};
 use crate::tensor::Tensor;
 use gradus_ir::format::{Compute, Format};
-use gradus_ir::{Class, DType, Error, Result, Shape};
+use gradus_ir::{Class, DType, Error, Result, Shape, message};
 
 /// The shape of the values of bytes, if they are whole blocks.
 pub(crate) fn shape_of(bytes: &Tensor, format: Format) -> Result<Shape> {
     bytes.check()?;
     if bytes.dtype() != DType::U8 {
-        return Err(Error::dtype(bytes.dtype(), "quantised weights are bytes: u8"));
+        return Err(Error::dtype(bytes.dtype(), message!("quantised weights are bytes: ", DType::U8)));
     }
     if !format.is_quantized() {
         return Err(Error::value(format!("format {}", format.name()), "has no blocks; read it as its dtype"));

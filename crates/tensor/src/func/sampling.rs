@@ -7,7 +7,7 @@ use super::activation::wide;
 use crate::random::{Generator, default_generator};
 use crate::region::{Args, arg, region1};
 use crate::tensor::Tensor;
-use gradus_ir::{Class, DType, Error, Result, Shape};
+use gradus_ir::{Class, DType, Error, Result, Shape, message};
 
 /// Options of [`sample_tokens`]: first temperature, then the three limits in the order of the fields.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +85,7 @@ pub fn sample_tokens_at(logits: &Tensor, options: &SampleOptions, draws: &Tensor
         let shape = logits.shape();
         let rows = Shape::from(&shape[..shape.rank() - 1]);
         if draws.shape() != rows || draws.dtype().class() != Class::Float {
-            let what = format!("random numbers {} {}", draws.dtype(), draws.shape());
+            let what = message!("random numbers ", draws.dtype(), " ", &draws.shape());
             return Err(Error::shape(what, format!("must be floats {rows}, one for each row of logits")));
         }
         Ok(k)

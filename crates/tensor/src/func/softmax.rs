@@ -11,13 +11,13 @@ fn shift(x: &Tensor, axes: &[isize]) -> Tensor {
 }
 
 /// A composite along one axis: its function, and its gradient from the result and the result's cotangent.
-struct Along {
+struct AxisComposite {
     name: &'static str,
     f: fn(&Tensor, isize) -> Tensor,
     grad: fn(&Tensor, &Tensor, isize) -> Tensor,
 }
 
-impl Along {
+impl AxisComposite {
     #[track_caller]
     fn call(&self, x: &Tensor, axis: isize) -> Tensor {
         let x = floating(x);
@@ -78,20 +78,20 @@ impl Tensor {
     /// `exp(x) / Σ exp(x)` along an axis; NaN where all elements are minus infinity.
     #[track_caller]
     pub fn softmax(&self, axis: isize) -> Tensor {
-        Along { name: "softmax", f: softmax, grad: softmax_grad }.call(self, axis)
+        AxisComposite { name: "softmax", f: softmax, grad: softmax_grad }.call(self, axis)
     }
 
     /// `softmax` of the negated tensor.
     #[track_caller]
     pub fn softmin(&self, axis: isize) -> Tensor {
         let grad = |y: &Tensor, g: &Tensor, axis: isize| -softmax_grad(y, g, axis);
-        Along { name: "softmin", f: |x, axis| softmax(&-x, axis), grad }.call(self, axis)
+        AxisComposite { name: "softmin", f: |x, axis| softmax(&-x, axis), grad }.call(self, axis)
     }
 
     /// Logarithm of `softmax`, accurate where `softmax` is small.
     #[track_caller]
     pub fn log_softmax(&self, axis: isize) -> Tensor {
-        Along { name: "log_softmax", f: log_softmax, grad: log_softmax_grad }.call(self, axis)
+        AxisComposite { name: "log_softmax", f: log_softmax, grad: log_softmax_grad }.call(self, axis)
     }
 
     /// `log Σ exp(x)` over axes (`()` for all), without overflow. Over no elements, or if all are minus

@@ -2,7 +2,7 @@
 //! Takes square matrices; returns eigenvalues and vectors with a fixed phase. The algorithms are in `spectral.rs`.
 
 use super::*;
-use crate::op_struct;
+use crate::{message, op_struct};
 
 /// `1 / (w_j - w_i)` at row `i` and column `j`, 0 where they are equal.
 fn gaps<'g>(w: Var<'g>, like: Var<'g>) -> Var<'g> {
@@ -71,7 +71,7 @@ impl Primitive for Eig {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
         arity(ins, 1)?;
         if !ins[0].dtype.is_complex() {
-            return Err(Error::dtype(ins[0].dtype, "it takes c64 c128"));
+            return Err(Error::dtype(ins[0].dtype, message!("it takes ", &[DType::C64, DType::C128][..])));
         }
         let n = square(&ins[0])?;
         Ok(vec![ending(&ins[0], &[n]), ins[0].clone()])
@@ -133,6 +133,6 @@ impl Sampled for Eig {
             s.case(Eig {}, [a]);
         }
         square_errors(s, Eig {}, &[]);
-        s.error(Eig {}, &[Aval::new(DType::F64, [2, 2])], "it takes c64 c128");
+        s.error(Eig {}, &[Aval::new(DType::F64, [2, 2])], "it takes c64, c128");
     }
 }

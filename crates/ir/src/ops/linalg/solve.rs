@@ -2,7 +2,7 @@
 //! Takes a matrix and right sides; returns the solution. The algorithms are in `dense.rs`.
 
 use super::*;
-use crate::op_struct;
+use crate::{message, op_struct};
 
 /// Checks the types of `A` and `B` in `A X = B`. Returns the type of `X`.
 fn system(ins: &[Aval]) -> Result<Vec<Aval>> {
@@ -10,7 +10,7 @@ fn system(ins: &[Aval]) -> Result<Vec<Aval>> {
     let n = square(&ins[0])?;
     let [rows, _] = extents(&ins[1])?;
     if ins[0].dtype != ins[1].dtype {
-        return Err(Error::dtype(ins[1].dtype, format!("both sides must be {}", ins[0].dtype)));
+        return Err(Error::dtype(ins[1].dtype, message!("both sides must be ", ins[0].dtype)));
     }
     if rows != n || ins[0].shape[..ins[0].rank() - 2] != ins[1].shape[..ins[1].rank() - 2] {
         let what = format!("a matrix {} and a right side {}", ins[0].shape, ins[1].shape);

@@ -18,7 +18,7 @@
 use super::{Batch, Bound, Derivative, Form, Named, Primitive, Rule, Samples, Scalar, arity};
 use crate::attr::Attrs;
 use crate::graph::{IntoVar, Var};
-use crate::{Aval, C, Class, DType, Error, Result};
+use crate::{Aval, C, Class, DType, Error, Result, message};
 use std::hash::{Hash, Hasher};
 
 /// Partial derivatives over operands and result.
@@ -270,12 +270,11 @@ impl Primitive for Map {
         }
         let dtype = ins[0].dtype;
         if let Some(other) = ins.iter().find(|a| a.dtype != dtype) {
-            return Err(Error::dtype(other.dtype, format!("the first operand is {dtype} (cast first)")));
+            return Err(Error::dtype(other.dtype, message!("the first operand is ", dtype, " (cast first)")));
         }
         if !self.0.takes(dtype) {
-            let fits: Vec<&str> =
-                DType::ALL.into_iter().filter(|d| self.0.takes(*d)).map(DType::name).collect();
-            return Err(Error::dtype(dtype, format!("it takes {}", fits.join(" "))));
+            let fits: Vec<DType> = DType::ALL.into_iter().filter(|d| self.0.takes(*d)).collect();
+            return Err(Error::dtype(dtype, message!("it takes ", &fits[..])));
         }
         Ok(vec![if self.0.predicate { ins[0].with_dtype(DType::Bool) } else { ins[0].clone() }])
     }

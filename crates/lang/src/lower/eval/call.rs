@@ -33,10 +33,9 @@ fn refused(function: &str, args: &[Named], span: Span, e: &Error) -> Fault {
         return Diagnostic::error(span, what).into();
     }
     let kind = e.kind().to_string();
-    let first = kind.lines().next().unwrap_or_default();
     // An op inside of the function that was called keeps its name.
-    let inner = e.op().and_then(|op| op.split_once(": "));
-    let why = inner.map_or_else(|| first.to_string(), |(_, inner)| format!("{inner}: {first}"));
+    let inner = e.ops().get(1..).unwrap_or_default();
+    let why = inner.iter().chain([&kind]).cloned().collect::<Vec<_>>().join(": ");
     if why.starts_with('`') {
         return Diagnostic::error(span, why).into();
     }
