@@ -335,10 +335,12 @@ pub(crate) fn _pointwise(py: Python<'_>, name: &str, operands: &Bound<'_, PyTupl
     result(py, &tensor, |_| gradus::pointwise(op, &operands.iter().map(Operand::arg).collect::<Vec<_>>()))
 }
 
-/// Returns the pointwise ops of the catalog that are defined for floats: the name, the documentation, and for each
-/// operand the range from which samples are drawn.
+/// A pointwise op for Python: its name, its documentation, and for each operand the range from which samples are drawn.
+type CatalogOp = (&'static str, &'static str, Vec<(f64, f64)>);
+
+/// Returns the pointwise ops of the catalog that are defined for floats.
 #[pyfunction]
-pub(crate) fn _pointwise_ops() -> Vec<(&'static str, &'static str, Vec<(f64, f64)>)> {
+pub(crate) fn _pointwise_ops() -> Vec<CatalogOp> {
     let of_floats = pointwise::all().filter(|op| op.takes(DType::F64));
     of_floats.map(|op| (op.name, op.docs.trim(), (0..op.arity).map(|i| op.domain_of(i)).collect())).collect()
 }
