@@ -36,11 +36,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
         kit.extend([("GRADUS_ORACLES", "required"), ("GRADUS_NVRTC", &nvrtc), ("GRADUS_WEIGHTS", &weights)]);
     }
     // The lints above build the benchmarks; no test runs them.
-    step_with(
-        workspace,
-        "test --no-fail-fast --workspace --exclude gradus-bench --lib --bins --tests",
-        &kit,
-    )?;
+    step_with(workspace, "test --no-fail-fast --workspace --exclude gradus-bench --tests", &kit)?;
     step(workspace, "test --workspace --exclude gradus-bench --doc")?; // not included in the line above
     for &isa in LESSER {
         // With all packages, so that none is rebuilt with other features; the filters select tests by their modules.

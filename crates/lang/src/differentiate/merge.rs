@@ -2,15 +2,15 @@
 
 use crate::elaborate::scope::{Names, fresh, keys, occurrences, renamed};
 use crate::program::Program;
-use crate::syntax::ast::{Equation, Expr, Index, Kind, Name};
+use crate::syntax::ast::{Equation, Expr, Index, Kind, Name, Projection};
 use std::collections::HashMap;
 
 pub(super) fn merged(lines: Vec<Equation>, program: &Program) -> Vec<Equation> {
     let mut out: Vec<Equation> = Vec::new();
     for line in lines {
-        let first = out.iter_mut().find(|l| l.target.name == line.target.name && plain(l));
+        let first = out.iter_mut().find(|l| l.target.name == line.target.name && adds(l));
         match first {
-            Some(first) if plain(&line) => {
+            Some(first) if adds(&line) => {
                 let term = in_terms_of(&line, first, program);
                 first.value = match std::mem::replace(&mut first.value, Kind::Number(0.0).bare()).kind {
                     Kind::Sum(mut terms) => {
@@ -26,8 +26,12 @@ pub(super) fn merged(lines: Vec<Equation>, program: &Program) -> Vec<Equation> {
     out
 }
 
-/// Returns true if the left side consists of plain indices, each once.
-fn plain(e: &Equation) -> bool {
+/// Returns true if an equation adds its value to every element: it sums, and its left side consists of plain indices, each
+/// once.
+fn adds(e: &Equation) -> bool {
+    if e.projection != Projection::Sum {
+        return false;
+    }
     let named = e.target.places.iter().all(|p| matches!(p.index, Index::Named(_, 0) | Index::Time(_, 0)));
     named && keys(&e.target).len() == e.target.places.len()
 }
