@@ -31,9 +31,7 @@ pub(crate) use pack::{MOST_ROWS, TransposeBlock};
 pub(crate) use scratch::Scratch;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use square::transpose as transpose_square;
-#[cfg(target_arch = "x86_64")]
-pub(crate) use vector::prefetch;
-pub(crate) use vector::prefetch_far;
+pub(crate) use vector::{prefetch, prefetch_far};
 
 use crate::{Isa, Pool};
 use half::bf16;
