@@ -1,4 +1,4 @@
-//! Time: values worked out on paper, and gradients beside differences and the graph's own.
+//! Time: values worked out on paper; gradients compared with differences and with those of the graph.
 
 use crate::common::check::{check_with, load, settings};
 use gradus_lang::ast::Name;
@@ -110,7 +110,7 @@ fn sums_over_steps_in_later_terms() {
     check_with(text, &[("A", &[2]), ("B", &[2]), ("C", &[2])], Some(3));
 }
 
-/// A factor that is a function of the index itself, beside one position of a tensor.
+/// A factor that is a function of the index itself, multiplied by one position of a tensor.
 #[test]
 fn functions_of_indices_beside_positions() {
     let text = "axis j = 3\nS[j] = (index(j) + 1) B[1] + reduce(min, n) (B[n] - index(j)) abs(B[0])\nLoss = S[k] S[k]";
