@@ -1,4 +1,4 @@
-"""Pointwise ops of the catalog that Python has under no name of its own: methods of `Tensor`, also in place, and functions.
+"""Pointwise ops of the catalog that Python does not provide under another name: methods of `Tensor`, also in place, and functions.
 
 An op added to the catalog appears here with its name and documentation, without a line of Python.
 """
