@@ -3,10 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod bundle;
+pub mod draw;
 #[cfg(doctest)]
 mod guide;
 
-pub use gradus_draw as draw;
 pub use gradus_files as files;
 pub use gradus_gpu as gpu;
 pub use gradus_ir as ir;

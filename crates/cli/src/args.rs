@@ -58,8 +58,8 @@ table shows \"not differentiable here\", and the check does not fail.")]
 Examples:
   gradus explain mlp.eq
   gradus explain mlp.eq --json
-  gradus explain mlp.eq --svg mlp.svg
-  gradus explain mlp.eq --svg mlp.svg --order    number the nodes in order of evaluation
+  gradus explain mlp.eq --svg mlp.svg            draw the equations
+  gradus explain mlp.eq --svg mlp.svg --ops      draw the operations of the graph
   gradus explain mlp.eq --kernels                print WGSL; --kernels=cuda prints CUDA C
   gradus explain mlp.eq --asm                    print the CPU instructions
   gradus explain mlp.eq --profile trace.json     write the times of steps for Perfetto
@@ -471,13 +471,16 @@ pub(crate) struct ExplainArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Draw the program as an SVG file
+    /// Draw the equations as an SVG file
     #[arg(long, value_name = "OUT")]
     pub(crate) svg: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) on: DeviceArgs,
-    /// With --svg: number the nodes in the order of evaluation
+    /// With --svg: draw the operations of the graph instead of the equations
     #[arg(long, requires = "svg")]
+    pub(crate) ops: bool,
+    /// With --ops: number the operations in the order of evaluation
+    #[arg(long, requires = "ops")]
     pub(crate) order: bool,
     /// Print the graph, buffers and GPU kernels instead of the cost; needs no GPU
     #[arg(

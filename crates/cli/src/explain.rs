@@ -52,8 +52,13 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let unfolded = Unfolded::new(program, &values, &ready)?;
     let (lowered, inputs) = unfolded.lowered(&wanted)?;
     if let Some(path) = &args.svg {
-        let options = gradus::draw::Options { wrt: None, order: args.order };
-        let picture = gradus::draw::svg_with(&lowered.named_graph()?, &options)?;
+        let picture = if args.ops {
+            let options = gradus::draw::Options { wrt: None, order: args.order };
+            gradus::draw::svg_with(&lowered.named_graph()?, &options)?
+        } else {
+            let drawn: Vec<Name> = program.names.iter().filter(|n| needed.contains(*n)).cloned().collect();
+            gradus::draw::svg_of_program(program, &drawn, |n| values.get(n).and_then(Tensor::aval))
+        };
         atomic::write(path, &[picture.as_bytes()])?;
     }
     if let Some(path) = &args.profile {

@@ -3,7 +3,7 @@
 use crate::args::{DeviceArgs, Precision, count, share, size};
 use crate::{Done, Failure, Terminal};
 use clap::Args;
-use gradus::files::bytes_up_to;
+use gradus::files::{atomic, bytes_up_to};
 use gradus::models::chat::Message;
 use gradus::models::constrain::{Document, Grammar, Vocabulary};
 use gradus::models::engine::{Finish, Options, WhenFull};
@@ -118,6 +118,9 @@ pub(crate) struct GenerateArgs {
     /// Print the numbers of tokens and tokens per second at the end
     #[arg(long)]
     pub(crate) stats: bool,
+    /// Write the times of the steps that compute one token as a trace, which Perfetto opens
+    #[arg(long, value_name = "OUT")]
+    pub(crate) profile: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) on: DeviceArgs,
 }
@@ -150,6 +153,10 @@ pub(crate) fn run(args: &GenerateArgs, terminal: &mut Terminal<'_>) -> Done {
     }
     if args.stats {
         writeln!(terminal.err, "{}", speed(&done))?;
+    }
+    if let Some(path) = &args.profile {
+        let held = model.engine.held().to_vec();
+        atomic::write(path, &[model.engine.timeline(&held)?.trace().as_bytes()])?;
     }
     Ok(())
 }

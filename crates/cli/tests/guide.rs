@@ -224,7 +224,7 @@ fn the_book_as_written() {
 fn the_readme_as_written() {
     let folder = Folder::new("guide-picture");
     copy(&root().join("examples/equations"), &folder.0);
-    run("gradus explain layer.eq --svg graph.svg", &folder.0);
+    run("gradus explain layer.eq --svg graph.svg --ops", &folder.0);
     assert_eq!(folder.read("graph.svg"), fs::read_to_string(root().join("docs/graph.svg")).unwrap());
     let gradient = run("gradus grad layer.eq --wrt W --merged --gradients-only", &folder.0);
     let readme = fs::read_to_string(root().join("README.md")).unwrap();

@@ -27,6 +27,22 @@ fn text_is_generated_and_seeds_repeat_it() {
     assert!(forgets.err.contains("; 80 new tokens, ") || forgets.code == 0, "{}", forgets.err);
 }
 
+/// `--profile` writes the times of the steps that compute one token, and does not change the text.
+#[test]
+fn generation_writes_a_trace() {
+    let (folder, path) = model("generate-profile");
+    let trace = folder.0.join("trace.json").display().to_string();
+    let plain = output("", &["generate", &path, "Hello", "--tokens", "4"]);
+    assert_eq!(plain, output("", &["generate", &path, "Hello", "--tokens", "4", "--profile", &trace]));
+    let trace = json(&folder.read("trace.json"));
+    let events = trace["traceEvents"].as_array().unwrap();
+    let steps: Vec<_> = events.iter().filter(|e| e["ph"] == "X").collect();
+    assert!(steps.len() > 10, "{trace}");
+    let sum = |key: &str| -> f64 { steps.iter().map(|e| e["args"][key].as_f64().unwrap()).sum() };
+    assert!(sum("flops") > 0.0 && sum("bytes") > 0.0, "{trace}");
+    assert!(steps.iter().map(|e| e["dur"].as_f64().unwrap()).sum::<f64>() > 0.0, "{trace}");
+}
+
 #[test]
 fn a_conversation_has_a_memory() {
     let (_folder, path) = model("chat");

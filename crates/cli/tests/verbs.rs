@@ -450,14 +450,38 @@ fn the_process() {
     assert!(code == Some(2) && out.is_empty() && !err.contains('\u{1b}'), "{err}");
 }
 
-/// `--order` numbers the nodes of the picture that `--svg` writes, and needs it.
+/// `--svg` draws a box for each tensor with its type and equations. A transformer block fits on one screen.
+#[test]
+fn explain_draws_equations() {
+    let folder = Folder::new("verbs-svg");
+    let file = folder.file("p.eq", "A[i] = const([2, 1])\nY = A[i] * X[i]\nUnused = 3 * X[0]\n");
+    let path = folder.0.join("p.svg").display().to_string();
+    output("", &["explain", &file, "--set", "X=[3, 4]", "--only", "Y", "--svg", &path]);
+    let drawn = folder.read("p.svg");
+    for text in [">A: f32[2]<", ">A[i] = const([2, 1])<", ">Y: f32[]<", ">Y = A[i] * X[i]<", ">X: f32[2]<"] {
+        assert!(drawn.contains(text), "{text}: {drawn}");
+    }
+    assert!(!drawn.contains("Unused"), "{drawn}");
+    assert_eq!(drawn.matches("Y needs ").count(), 2, "{drawn}");
+    let block = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/equations/transformer_block.eq");
+    output("", &["explain", block, "--svg", &path]);
+    let drawn = folder.read("p.svg");
+    let size = |name: &str| -> f64 {
+        let start = drawn.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
+        drawn[start..].split('"').next().unwrap().parse().unwrap()
+    };
+    let (width, height) = (size("width"), size("height"));
+    assert!(width <= 1920.0 && height <= 1440.0, "{width} x {height}");
+}
+
+/// `--order` numbers the operations that `--svg --ops` draws, and needs both.
 #[test]
 fn explain_draws_the_order_of_evaluation() {
     let folder = Folder::new("verbs-order");
     let file = folder.file("p.eq", "A = const(2)\nY = exp(A) + A * X\n");
     let path = folder.0.join("p.svg").display().to_string();
     let with = |more: &[&str]| {
-        output("", &[&["explain", &file, "--set", "X=3", "--svg", &path], more].concat());
+        output("", &[&["explain", &file, "--set", "X=3", "--svg", &path, "--ops"], more].concat());
         folder.read("p.svg")
     };
     let (plain, numbered) = (with(&[]), with(&["--order"]));
@@ -467,7 +491,7 @@ fn explain_draws_the_order_of_evaluation() {
     );
     assert!(numbered.contains("order of evaluation"));
     let outcome = gradus(&["explain", &file, "--order"]);
-    assert!(outcome.code == 2 && outcome.err.contains("--svg"), "{}", outcome.err);
+    assert!(outcome.code == 2 && outcome.err.contains("--ops"), "{}", outcome.err);
 }
 
 /// `--kernels` prints GPU code without a GPU, and names outputs. `f64` has none.

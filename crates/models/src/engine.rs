@@ -9,6 +9,7 @@ use crate::sequence::{Event, Sequence};
 use crate::session::Session;
 use gradus_ir::{Error, Result};
 use gradus_nn::Sampling;
+use gradus_tensor::Timeline;
 use std::sync::Arc;
 
 /// Behaviour when the context is full.
@@ -106,6 +107,11 @@ impl Engine {
     /// Returns the logits of the token after `text`. The prefix that the cache holds is not computed again.
     pub fn logits_after(&mut self, text: &[i64]) -> Result<Vec<f32>> {
         Ok(self.session.logits_after(&[(0, text)])?.swap_remove(0))
+    }
+
+    /// Computes the last token of a text once more, and returns the time of each step of its plan.
+    pub fn timeline(&mut self, text: &[i64]) -> Result<Timeline> {
+        self.session.timeline(0, text)
     }
 
     /// Generates tokens after a prompt. Calls `each` with every token except an end token; generation stops if `each` returns

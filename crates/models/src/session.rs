@@ -7,7 +7,7 @@
 use crate::decoder::{Decoder, KvCache, Texts};
 use gradus_ir::{Error, Result};
 use gradus_nn::Module;
-use gradus_tensor::{Compiled, Device, Tensor, compile};
+use gradus_tensor::{Compiled, Device, Tensor, Timeline, compile};
 use std::sync::Arc;
 
 /// Lengths to which pieces of a text are padded; each length has its own plan.
@@ -153,8 +153,29 @@ impl Session {
         self.forget();
     }
 
+    /// Computes the last token of a text in a slot once more, and returns the time of each step of its plan.
+    pub fn timeline(&mut self, slot: usize, text: &[i64]) -> Result<Timeline> {
+        self.logits_after(&[(slot, text)])?;
+        self.held[slot].truncate(text.len() - 1);
+        let tokens = &text[text.len() - 1..];
+        let (plan, operands) = self.prepare(&[Piece { slot, tokens }], 1)?;
+        let timeline = plan.timeline(&operands.each_ref())?;
+        self.held[slot].extend(tokens);
+        Ok(timeline)
+    }
+
     /// Runs pieces of different texts in one plan, and returns the logits after each piece.
     fn run(&mut self, pieces: &[Piece<'_>], length: usize) -> Result<Vec<Vec<f32>>> {
+        let (plan, operands) = self.prepare(pieces, length)?;
+        let logits = plan.run(&operands.each_ref())?.swap_remove(0).to(Device::CPU);
+        for Piece { slot, tokens } in pieces {
+            self.held[*slot].extend(*tokens);
+        }
+        (0..pieces.len()).map(|i| logits.narrow(0, i, 1).to_vec()).collect()
+    }
+
+    /// Returns the plan for some pieces, which is compiled if it is new, and its operands.
+    fn prepare(&mut self, pieces: &[Piece<'_>], length: usize) -> Result<(&Compiled, [Tensor; 4])> {
         // The number of texts is rounded up to a power of two, so that few plans are compiled. Padding texts have no tokens.
         let count = pieces.len().next_power_of_two();
         let (mut ids, mut numbers) = (vec![0i64; count * length], [const { Vec::new() }; 3]);
@@ -168,20 +189,21 @@ impl Session {
         }
         let ids = Tensor::from_slice(&ids, [count, length]).to(self.device);
         let [slots, first, tokens] = numbers.map(|n| Tensor::from(n).to(self.device));
-        let operands = [&ids, &slots, &first, &tokens];
+        let operands = [ids, slots, first, tokens];
         let key = (count, length);
-        if !self.plans.iter().any(|(own, _)| *own == key) {
-            let (model, cache) = (&self.model, &self.cache);
-            let step =
-                |x: &[Tensor]| model.step(&x[0], &Texts { slots: &x[1], first: &x[2], count: &x[3], cache });
-            self.plans.push((key, compile(&operands, step)?));
-        }
-        let plan = self.plans.iter().find(|(own, _)| *own == key);
-        let (_, plan) = plan.ok_or_else(|| Error::value("a plan", "is missing"))?;
-        let logits = plan.run(&operands)?.swap_remove(0).to(Device::CPU);
-        for Piece { slot, tokens } in pieces {
-            self.held[*slot].extend(*tokens);
-        }
-        (0..pieces.len()).map(|i| logits.narrow(0, i, 1).to_vec()).collect()
+        let known = self.plans.iter().position(|(own, _)| *own == key);
+        let index = match known {
+            Some(index) => index,
+            None => {
+                let (model, cache) = (&self.model, &self.cache);
+                let step = |x: &[Tensor]| {
+                    model.step(&x[0], &Texts { slots: &x[1], first: &x[2], count: &x[3], cache })
+                };
+                let plan = compile(&operands.each_ref(), step)?;
+                self.plans.push((key, plan));
+                self.plans.len() - 1
+            }
+        };
+        Ok((&self.plans[index].1, operands))
     }
 }

@@ -4,7 +4,6 @@ use crate::convert::tensor_of;
 use crate::dtype::DTypeArg;
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::PyTensor;
-use gradus::draw::{Part, Role};
 use gradus::lang::ast::{Equation, Name};
 use gradus::lang::{Faults, GradientOptions, Program, Settings, Source};
 use gradus::{Aval, DType, Tensor};
@@ -88,13 +87,6 @@ impl PyProgram {
             Some(names) => names.0.iter().map(|n| Name::from(n.as_str())).collect(),
         };
         Ok(Run { inputs: all, settings, wanted })
-    }
-
-    /// Returns an equation as in the source text, or formatted.
-    fn written(&self, e: &Equation) -> String {
-        let own = self.program.sources.get(e.span.file as usize).map_or("", |s| s.slice(e.span));
-        let own = own.split_whitespace().collect::<Vec<_>>().join(" ");
-        if own.is_empty() { e.to_string() } else { own }
     }
 
     fn gradient_of(
@@ -259,28 +251,7 @@ impl PyProgram {
     /// >>> gradus.Program("Y[i] = relu(W[i,j] X[j])").svg().startswith("<svg")
     /// True
     fn svg(&self) -> String {
-        let names = &self.program.names;
-        let outputs = self.program.outputs();
-        let part = |name: &Name| {
-            let equations = self.program.equations.iter().filter(|e| e.target.name == *name);
-            let (mut lines, mut needs): (Vec<String>, Vec<usize>) = (Vec::new(), Vec::new());
-            for e in equations {
-                let line = self.written(e);
-                if !lines.contains(&line) {
-                    lines.push(line);
-                }
-                for r in e.reads() {
-                    needs.extend(names.iter().position(|n| *n == r.name).filter(|n| !needs.contains(n)));
-                }
-            }
-            let role = match (self.program.is_input(name), outputs.contains(name)) {
-                (true, _) => Role::Input,
-                (_, true) => Role::Output,
-                _ => Role::Inner,
-            };
-            Part { role, title: name.to_string(), lines, needs }
-        };
-        gradus::draw::svg_of_parts(&names.iter().map(part).collect::<Vec<_>>())
+        gradus::draw::svg_of_program(&self.program, &self.program.names, |_| None)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, PyProgram>) -> (Bound<'py, pyo3::types::PyType>, (String,)) {

@@ -19,14 +19,17 @@ pub(crate) struct Pictures {
 pub(crate) struct Show {
     /// The program together with its gradient equations.
     pub(crate) gradient: bool,
-    /// Numbers in the order of evaluation.
+    /// The operations of the graph instead of the equations.
+    pub(crate) ops: bool,
+    /// Operations with numbers in the order of evaluation.
     pub(crate) order: bool,
 }
 
 impl Show {
     /// Reads the words after `picture`.
     pub(crate) fn of(words: &[&str]) -> Show {
-        Show { gradient: words.contains(&"gradient"), order: words.contains(&"order") }
+        let order = words.contains(&"order");
+        Show { gradient: words.contains(&"gradient"), ops: order || words.contains(&"ops"), order }
     }
 }
 
@@ -43,7 +46,8 @@ impl Pictures {
         let path = self.root.join(file);
         let text = std::fs::read_to_string(&path).map_err(|error| format!("{file}: {error}"))?;
         let stem = path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
-        let name = format!("{stem}{}.svg", if show.gradient { "-gradient" } else { "" });
+        let part = if show.gradient { "-gradient" } else { "" };
+        let name = format!("{stem}{part}{}.svg", if show.ops { "-ops" } else { "" });
         // Paths in a program are relative to its folder.
         self.draw(&text, path.parent().unwrap_or(&self.root), &name, show)?;
         Ok(format!("{FOLDER}/{name}"))
@@ -69,6 +73,9 @@ impl Pictures {
         };
         let path = self.folder.join(name).display().to_string();
         let mut arguments = vec!["explain", "-", "--svg", &path];
+        if show.ops {
+            arguments.push("--ops");
+        }
         if show.order {
             arguments.push("--order");
         }

@@ -14,6 +14,8 @@ impl Expr {
     pub(crate) fn axis_order(&self, program: &Program) -> Vec<Name> {
         match &self.kind {
             Kind::Ref(r) => keys(r),
+            // The size of an index is one number; its position is an array along the index.
+            Kind::Of(function, ..) if &**function == "size" => Vec::new(),
             Kind::Of(_, _, index) => vec![index.clone()],
             Kind::Call(call) => call.axis_order(program),
             Kind::Reduce(_, axes, body, _) => {

@@ -6,7 +6,7 @@ A program has at most one time. A tensor with time has a value at every step; `R
 import math
 from itertools import product as combinations
 
-from tree import Place, Sigma, Style, close, closed_indices, combine, number, refuse, shared
+from tree import Place, Sigma, Style, close, closed, closed_indices, combine, number, refuse, shared
 
 
 class Tie(Exception):
@@ -47,6 +47,13 @@ class Line:
         for _, e in self.terms:
             out |= set(e.mentions())
         return out | (set(self.guard.mentions()) if self.guard else set())
+
+    def indices_outside_guard(self):
+        return set(self.left()) | {n for _, e in self.terms for n in e.mentions()}
+
+    def closed_guard(self):
+        """The guard with its sums: those over indices of products that the rest of the line does not mention."""
+        return closed(self.guard, self.indices_outside_guard()) if self.guard else None
 
     def reads_time(self):
         trees = [e for _, e in self.terms] + ([self.guard] if self.guard else [])
@@ -183,10 +190,11 @@ class Run:
         return out
 
     def close(self, line):
-        """The terms of a line with their sums, and the indices of its guard. Raises `Ambiguous`."""
+        """The terms of a line and its guard with their sums, and the indices of the guard. Raises `Ambiguous`."""
         key = id(line)
         if key not in self.closed:
-            used = set(line.guard.mentions()) if line.guard else set()
+            guard = line.closed_guard()
+            used = set(guard.mentions()) if guard else set()
             kept = set(line.left()) | used
             splits = line.how in ("=", "+=", "sum=")
             parts = []
@@ -197,17 +205,17 @@ class Run:
                 parts.append((sign, tree, left))
             assert splits or len(parts) == 1
             if line.guard:
-                refuse(line.guard, set(line.left()) | {n for _, e in line.terms for n in e.mentions()}, False)
-            self.closed[key] = (parts, used)
+                refuse(line.guard, line.indices_outside_guard(), False)
+            self.closed[key] = (parts, guard, used)
         return self.closed[key]
 
     def add(self, line, env, found):
-        parts, used = self.close(line)
+        parts, guard, used = self.close(line)
         for sign, tree, left in parts:
             names = sorted(n for n in set(left) | used | set(line.left()) if n not in env)
             for at in self.all(names):
                 here = {**env, **at}
-                if line.guard is not None and not line.guard.value(here, self):
+                if guard is not None and not guard.value(here, self):
                     continue
                 where = tuple(p.value(here, self) for p in line.places)
                 if where in found:

@@ -1,7 +1,8 @@
 """Writes one program in several spellings that must have the same values."""
 
 from lines import Line, Tensor, positions
-from tree import Ambiguous, Number, Own, Place, Read, Style, closed, factors, refuse, scope, shared
+from tree import (Ambiguous, Number, Own, Place, Read, Sigma, Style, close, closed, closed_indices, factors, refuse, scope,
+                  shared)
 
 
 def constant_text(t, style):
@@ -46,7 +47,7 @@ def named(program, r):
     for t in program.tensors:
         for line in t.lines:
             extra, chosen = [], []
-            kept = set(line.left()) | (set(line.guard.mentions()) if line.guard else set())
+            kept = kept_indices(line)
             inside = line.step is not None and line.step[0] == "*" or line.tensor.local
 
             def name(node, free):
@@ -74,15 +75,20 @@ def named(program, r):
             terms = [(s, walk(e, kept if splits else kept | shared(e), list(factors(e)))) for s, e in line.terms]
             guard = line.guard
             if guard is not None and r.random() < 0.3:
-                guard = name(guard, set(guard.mentions()))
+                guard = name(guard, set(line.closed_guard().mentions()))
             out += extra + [copied(line, terms, guard)]
     axes = {n for l in out for n in l.indices()} - {"t"}
     return out, axes
 
 
+def kept_indices(line):
+    """The indices that the left side or the guard keep."""
+    return set(line.left()) | (set(line.closed_guard().mentions()) if line.guard else set())
+
+
 def is_refused(line):
     """Returns true if a line has an ambiguous sum, which a call can hide."""
-    kept = set(line.left()) | (set(line.guard.mentions()) if line.guard else set())
+    kept = kept_indices(line)
     try:
         splits = line.how in ("=", "+=", "sum=")
         for _, e in line.terms:
@@ -92,15 +98,43 @@ def is_refused(line):
     return False
 
 
+def structure(node, names):
+    """A closed tree as nested tuples, with calls of functions replaced by their bodies. `names` are the indices in scope."""
+    if isinstance(node, Own):
+        return structure(close(node.body(*node.parts), names), names)
+    bound = node.indices if isinstance(node, Sigma) else []
+    own = node.text(Style()) if not node.parts else sorted(node.own())
+    return type(node).__name__, sorted(bound), own, [structure(p, names | set(node.bound())) for p in node.parts]
+
+
+def sums_of(line):
+    """The right side and the guard of a line, with the sums that it closes."""
+    kept = kept_indices(line)
+    splits = line.how in ("=", "+=", "sum=")
+    terms = [closed_indices(e, kept if splits else kept | shared(e))[0] for _, e in line.terms]
+    names = kept | {n for e in terms for n in e.mentions()}
+    guard = line.closed_guard()
+    return [structure(e, names) for e in terms + ([guard] if guard else [])]
+
+
 def inlined(program):
+    """The lines with calls replaced by the bodies of functions, or `None` if a line closes a sum earlier or later then.
+
+    The product of an argument with a factor outside of the call closes a sum that the call had left open.
+    """
     def walk(node):
         parts = [walk(p) for p in node.parts]
         if isinstance(node, Own):
             return walk(node.body(*parts))
         return node.changed(parts)
 
-    return [copied(l, [(s, walk(e)) for s, e in l.terms], walk(l.guard) if l.guard else None)
-            for t in program.tensors for l in t.lines]
+    out = []
+    for line in (l for t in program.tensors for l in t.lines):
+        new = copied(line, [(s, walk(e)) for s, e in line.terms], walk(line.guard) if line.guard else None)
+        if sums_of(new) != sums_of(line):
+            return None
+        out.append(new)
+    return out
 
 
 def renaming(program, r):
