@@ -1,0 +1,39 @@
+//! Draws graphs as SVG or Graphviz text, and the equations of a program ([`svg_of_program`]).
+
+pub use gradus_draw::*;
+use gradus_ir::Aval;
+use gradus_lang::Program;
+use gradus_lang::ast::{Equation, Name};
+
+/// Draws equations of a program as SVG: a box for each of the tensors `names` with its type, if `type_of` returns one,
+/// and its equations. Arrows come from the tensors that the equations read.
+pub fn svg_of_program(program: &Program, names: &[Name], type_of: impl Fn(&Name) -> Option<Aval>) -> String {
+    let outputs = program.outputs();
+    let part = |name: &Name| {
+        let (mut lines, mut needs): (Vec<String>, Vec<usize>) = (Vec::new(), Vec::new());
+        for e in program.equations.iter().filter(|e| e.target.name == *name) {
+            let line = source_text(program, e);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+            for r in e.reads() {
+                needs.extend(names.iter().position(|n| *n == r.name).filter(|n| !needs.contains(n)));
+            }
+        }
+        let role = match (program.is_input(name), outputs.contains(name)) {
+            (true, _) => Role::Input,
+            (_, true) => Role::Output,
+            _ => Role::Inner,
+        };
+        let title = type_of(name).map_or_else(|| name.to_string(), |aval| format!("{name}: {aval}"));
+        Part { role, title, lines, needs }
+    };
+    svg_of_parts(&names.iter().map(part).collect::<Vec<_>>())
+}
+
+/// An equation on one line: as in the source text, or formatted if it has none.
+fn source_text(program: &Program, e: &Equation) -> String {
+    let own = program.sources.get(e.span.file as usize).map_or("", |s| s.slice(e.span));
+    let own = own.split_whitespace().collect::<Vec<_>>().join(" ");
+    if own.is_empty() { e.to_string() } else { own }
+}
