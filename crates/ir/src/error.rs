@@ -2,7 +2,7 @@
 //! Ops and transforms make an [`Error`] of some [`Kind`]; callers add op, operands and location on its way up.
 //! Each front end renders messages in its own [`Words`].
 
-use crate::graph::Origin;
+use crate::graph::{Line, Origin};
 use crate::message::{Message, RustWords, Words};
 use crate::{Aval, DType};
 use std::fmt;
@@ -22,7 +22,7 @@ struct Inner {
     ops: Vec<String>,
     operands: Vec<Aval>,
     location: Option<&'static Location<'static>>,
-    line: Option<String>,
+    line: Option<Line>,
     iterations: Vec<usize>,
 }
 
@@ -224,7 +224,7 @@ impl Error {
     /// Replaces operands and source location by those of the call that the failing op was recorded for, and adds
     /// the call's name.
     pub fn of(mut self, origin: &Origin) -> Error {
-        self.0.line = origin.line().map(str::to_string);
+        self.0.line = origin.line().cloned();
         if self.0.ops.first().is_none_or(|op| op != origin.name()) {
             self.0.operands = origin.operands().to_vec();
         }
@@ -270,8 +270,8 @@ impl Error {
     }
 
     /// The line in the caller's own language, if that is not Rust and the op was recorded before it failed.
-    pub fn line(&self) -> Option<&str> {
-        self.0.line.as_deref()
+    pub fn line(&self) -> Option<&Line> {
+        self.0.line.as_ref()
     }
 
     /// The iterations of the loops around the failing op, the innermost loop first.
@@ -372,7 +372,7 @@ impl fmt::Display for Kind {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(&RustWords, f)?;
-        if let Some(line) = &self.0.line {
+        if let Some(Line::Text(line)) = &self.0.line {
             write!(f, "\n  {line}")?;
         } else if let Some(location) = self.0.location {
             write!(f, "\n  at {}:{}:{}", location.file(), location.line(), location.column())?;

@@ -7,6 +7,8 @@ use gradus_ir::DType;
 use gradus_lang::ast::Name;
 use gradus_lang::{GradientOptions, Program, Settings, Source};
 use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn settings() -> Settings {
     Settings { float: DType::F64, ..Settings::default() }
@@ -84,19 +86,29 @@ fn check_folder(folder: &str) {
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
     files.retain(|f| f.extension().is_some_and(|e| e == "eq"));
     files.sort();
-    let (mut wrong, mut checked) = (Vec::new(), 0);
-    for file in &files {
-        let all = std::fs::read_to_string(file).unwrap();
-        for (number, text) in all.split("# ----\n").enumerate() {
-            for line in text.lines().filter(|l| l.starts_with("# ") && !l.starts_with("# about")) {
-                checked += 1;
-                let found = std::panic::catch_unwind(|| check(text, line));
-                if let Err(why) = found.unwrap_or_else(|_| Err(format!("{line}: panics"))) {
-                    wrong.push(format!("{} {number}: {why}", file.file_name().unwrap().to_string_lossy()));
+    let (wrong, checked, next) = (Mutex::new(Vec::new()), AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let all = std::fs::read_to_string(file).unwrap();
+            for (number, text) in all.split("# ----\n").enumerate() {
+                for line in text.lines().filter(|l| l.starts_with("# ") && !l.starts_with("# about")) {
+                    checked.fetch_add(1, Ordering::Relaxed);
+                    let found = std::panic::catch_unwind(|| check(text, line));
+                    if let Err(why) = found.unwrap_or_else(|_| Err(format!("{line}: panics"))) {
+                        let name = file.file_name().unwrap().to_string_lossy();
+                        wrong.lock().unwrap().push(format!("{name} {number}: {why}"));
+                    }
                 }
             }
         }
-    }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let (mut wrong, checked) = (wrong.into_inner().unwrap(), checked.into_inner());
+    wrong.sort();
     assert!(checked >= files.len() && !files.is_empty(), "{checked} lines in {} files", files.len());
     assert!(wrong.is_empty(), "{} of {checked}:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -1,6 +1,7 @@
 //! Python's names in messages of the core: PyTorch's dtypes, functions and arguments.
 //! Takes the values of a message; returns text. `error.rs` chooses the exception class.
 
+use gradus::ir::graph::Line;
 use gradus::ir::{Term, Words};
 use gradus::{DType, Error};
 
@@ -41,7 +42,7 @@ impl Words for PythonWords {
 pub(crate) fn message(error: &Error) -> String {
     let text = error.text(&PythonWords);
     match error.line() {
-        Some(line) => format!("{text}\n  {line}"),
-        None => text,
+        Some(Line::Text(line)) => format!("{text}\n  {line}"),
+        Some(Line::Part { .. }) | None => text,
     }
 }

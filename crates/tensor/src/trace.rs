@@ -8,7 +8,7 @@ use crate::cell::Cell;
 use crate::eager::plan::called;
 use crate::leaves::Leaves;
 use crate::tensor::{Inner, Tensor};
-use gradus_ir::graph::{Id, Origin};
+use gradus_ir::graph::{Id, Line, Origin};
 use gradus_ir::ops::select::StopGradient;
 use gradus_ir::{Aval, Builder, Error, Graph, Op, Result, message};
 use std::cell::RefCell;
@@ -77,9 +77,9 @@ pub fn trace_lines(line: fn() -> Option<String>) {
 }
 
 /// Runs `f`. Nodes that it traces on this thread remember `line` as their line in another language.
-pub fn with_line<R>(line: String, f: impl FnOnce() -> R) -> R {
+pub fn with_line<R>(line: Line, f: impl FnOnce() -> R) -> R {
     /// Restores the line around when dropped, also during unwinding.
-    struct PreviousLine(Option<String>);
+    struct PreviousLine(Option<Line>);
     impl Drop for PreviousLine {
         fn drop(&mut self) {
             OWN_LINE.with(|own| *own.borrow_mut() = self.0.take());
@@ -90,12 +90,13 @@ pub fn with_line<R>(line: String, f: impl FnOnce() -> R) -> R {
 }
 
 /// Returns the current line in another language: that of [`with_line`], else that of [`trace_lines`].
-fn current_line() -> Option<String> {
-    OWN_LINE.with(|own| own.borrow().clone()).or_else(|| LINE.get().and_then(|line| line()))
+fn current_line() -> Option<Line> {
+    let text = || LINE.get().and_then(|line| line()).map(Line::Text);
+    OWN_LINE.with(|own| own.borrow().clone()).or_else(text)
 }
 
 thread_local! {
-    static OWN_LINE: RefCell<Option<String>> = const { RefCell::new(None) };
+    static OWN_LINE: RefCell<Option<Line>> = const { RefCell::new(None) };
     static TRACES: RefCell<Vec<Arc<Trace>>> = const { RefCell::new(Vec::new()) };
 }
 

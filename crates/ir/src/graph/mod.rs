@@ -14,7 +14,7 @@ mod verify;
 
 pub use build::Builder;
 pub use hash::StableHasher;
-pub use origin::Origin;
+pub use origin::{Line, Origin, Step};
 pub use parse::parse;
 pub use print::{FORMAT_VERSION, attr_text, literal_text};
 pub use stats::Stats;

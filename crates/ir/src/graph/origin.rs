@@ -14,7 +14,63 @@ struct Inner {
     name: String,
     operands: Vec<Aval>,
     location: &'static Location<'static>,
-    line: Option<String>,
+    line: Option<Line>,
+}
+
+/// A line of a program that is not written in Rust.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// The line as a front end shows it, such as that of a Python traceback.
+    Text(String),
+    /// A part of a source text.
+    Part {
+        /// The number of the source text.
+        file: u32,
+        /// The first byte.
+        start: u32,
+        /// The byte after the last.
+        end: u32,
+        /// The time step that the line computes, if it is one step.
+        step: Option<Step>,
+    },
+}
+
+/// The time step that a line computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// This step.
+    One(i64),
+    /// A step for each iteration of a loop.
+    Each {
+        /// The number of loops around the line.
+        loops: usize,
+        /// The number of the loop over steps, counted from the outermost one.
+        number: usize,
+        /// The step of iteration 0.
+        first: i64,
+    },
+}
+
+impl Step {
+    /// The step that is `by` later.
+    pub fn later(self, by: i64) -> Step {
+        match self {
+            Step::One(step) => Step::One(step + by),
+            Step::Each { loops, number, first } => Step::Each { loops, number, first: first + by },
+        }
+    }
+
+    /// The step in these iterations of the loops around the line, innermost loop first. `None` if there are fewer loops,
+    /// because the compiler moved the op out of one.
+    pub fn at(self, iterations: &[usize]) -> Option<i64> {
+        match self {
+            Step::One(step) => Some(step),
+            Step::Each { loops, number, first } if iterations.len() == loops => {
+                iterations.iter().rev().nth(number).map(|i| first + *i as i64)
+            }
+            Step::Each { .. } => None,
+        }
+    }
 }
 
 impl Origin {
@@ -24,7 +80,7 @@ impl Origin {
         name: &str,
         operands: Vec<Aval>,
         location: &'static Location<'static>,
-        line: Option<String>,
+        line: Option<Line>,
     ) -> Origin {
         Origin(Arc::new(Inner { name: name.to_string(), operands, location, line }))
     }
@@ -45,7 +101,7 @@ impl Origin {
     }
 
     /// The line in another language.
-    pub fn line(&self) -> Option<&str> {
-        self.0.line.as_deref()
+    pub fn line(&self) -> Option<&Line> {
+        self.0.line.as_ref()
     }
 }

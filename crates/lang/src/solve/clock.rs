@@ -1,25 +1,17 @@
-//! The location of a call in the program and its time step, as the line that traced nodes remember. Lowering writes it;
-//! if a run fails, its error has the line and the iterations of the loops, from which the step follows.
+//! The time step at which lines are lowered, which traced nodes remember with their location in the program. If a run
+//! fails, its error has both.
 
 use crate::syntax::source::Span;
 use gradus_ir::Error;
+use gradus_ir::graph::{Line, Step};
 
 /// The loops around the lines that are lowered now, and the step that is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
     /// The number of loops in the graph.
-    depth: usize,
+    loops: usize,
     /// The step. `None` outside of steps.
     step: Option<Step>,
-}
-
-/// A step of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    /// A step that is computed on its own.
-    One(i64),
-    /// A loop over steps: its number, counted from the outermost loop, and the step of its iteration 0.
-    Each(usize, i64),
 }
 
 impl Clock {
@@ -30,12 +22,18 @@ impl Clock {
 
     /// The clock in a loop over steps.
     pub(crate) fn from(self, first: i64) -> Clock {
-        Clock { depth: self.depth + 1, step: Some(Step::Each(self.depth, first)) }
+        let loops = self.loops + 1;
+        Clock { loops, step: Some(Step::Each { loops, number: self.loops, first }) }
     }
 
     /// The clock in a loop that is not over steps.
     pub(crate) fn looped(self) -> Clock {
-        Clock { depth: self.depth + 1, ..self }
+        let loops = self.loops + 1;
+        let step = self.step.map(|step| match step {
+            Step::Each { number, first, .. } => Step::Each { loops, number, first },
+            Step::One(_) => step,
+        });
+        Clock { loops, step }
     }
 
     /// The clock where no step is known, because all are computed at once.
@@ -45,40 +43,17 @@ impl Clock {
 
     /// The clock of a line that counts its steps from another one.
     pub(crate) fn later(self, by: i64) -> Clock {
-        let step = self.step.map(|step| match step {
-            Step::One(at) => Step::One(at + by),
-            Step::Each(number, first) => Step::Each(number, first + by),
-        });
-        Clock { step, ..self }
+        Clock { step: self.step.map(|step| step.later(by)), ..self }
     }
 
-    /// The text of a location and this clock.
-    pub(crate) fn line(self, span: Span) -> String {
-        let Span { file, start, end } = span;
-        let (number, first) = match self.step {
-            None => ("-".into(), 0),
-            Some(Step::One(at)) => ("one".into(), at),
-            Some(Step::Each(number, first)) => (number.to_string(), first),
-        };
-        format!("{file} {start} {end} {} {number} {first}", self.depth)
+    /// The line that nodes remember: a location and the step.
+    pub(crate) fn line(self, span: Span) -> Line {
+        Line::Part { file: span.file, start: span.start, end: span.end, step: self.step }
     }
 }
 
 /// The location in the program at which a run failed, and the time step, if the error has them.
 pub(crate) fn failure(e: &Error) -> Option<(Span, Option<i64>)> {
-    let words: Vec<&str> = e.line()?.split(' ').collect();
-    let [file, start, end, depth, number, first] = words[..] else { return None };
-    let span = Span { file: file.parse().ok()?, start: start.parse().ok()?, end: end.parse().ok()? };
-    let (depth, first): (usize, i64) = (depth.parse().ok()?, first.parse().ok()?);
-    let step = match number {
-        "-" => None,
-        "one" => Some(first),
-        // A node that the compiler moved out of a loop has fewer iterations.
-        _ if e.iterations().len() != depth => None,
-        number => {
-            let outer = number.parse::<usize>().ok()?;
-            e.iterations().iter().rev().nth(outer).map(|i| first + *i as i64)
-        }
-    };
-    Some((span, step))
+    let &Line::Part { file, start, end, step } = e.line()? else { return None };
+    Some((Span { file, start, end }, step.and_then(|step| step.at(e.iterations()))))
 }
