@@ -1,4 +1,4 @@
-//! Raises the closure op: relations, and its rules as equations.
+//! Raises the op `closure` to relations, with its rules as equations.
 
 use super::Seen;
 use super::draft::{Drafts, operand};
