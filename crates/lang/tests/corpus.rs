@@ -1,7 +1,6 @@
-//! Programs with values of PyTorch: everything in `corpus`, whose `make.py` has the references and writes the expectations,
-//! and random ones in `programs`.
-//! `# expect Y = …` is a value in `f64`, `# grad Loss X = …` a gradient, `# grad2 Loss X = …` the gradient of the sum of
-//! its squares, `# fails: …` part of the message.
+//! Compares programs with values from PyTorch: those in `corpus`, whose references and expectations `make.py`
+//! writes, and random ones in `programs`. `# expect Y = …` is a value in `f64`, `# grad Loss X = …` a
+//! gradient, `# grad2 Loss X = …` the gradient of the sum of its squares, `# fails: …` a part of the message.
 
 use gradus_ir::DType;
 use gradus_lang::ast::Name;

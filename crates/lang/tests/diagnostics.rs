@@ -1,7 +1,8 @@
-//! Bad programs and what is said about them, byte for byte. `GRADUS_BLESS=1` writes the messages anew: read them then.
+//! Compares the messages about invalid programs byte for byte. `GRADUS_BLESS=1` rewrites them; review the
+//! changes.
 //!
-//! Programs called `note_…` are those of which the language's forerunner said nothing useful; some of them are legal here,
-//! say so in their first line, and have their values as text.
+//! Programs named `note_…` are mistakes that are easily made. Some of them are legal: their first line says
+//! so, and the text has their values.
 
 use gradus_lang::{Program, Settings, Source};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The folders of the crate: each imports only those before it, from text to runs.
+//! Checks that each folder of the crate imports only earlier ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};

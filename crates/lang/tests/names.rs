@@ -1,4 +1,4 @@
-//! Whose names are whose: blocks and libraries.
+//! The scopes of names: blocks and libraries.
 
 use gradus_ir::DType;
 use gradus_lang::ast::Name;
@@ -34,7 +34,7 @@ fn names_of_blocks_are_their_own() {
     let nested = "{ let t = 1; let t = 2; A = t; { B = 10 t; { let t = 5; C = t }; D = t } }";
     let all: Vec<f64> = ["A", "B", "C", "D"].iter().flat_map(|n| numbers(nested, n)).collect();
     assert_eq!(all, [3.0, 30.0, 5.0, 3.0]);
-    // Not the parameter, nor what is defined, nor the index of the same name.
+    // A local name is not the parameter, tensor or index of the same name.
     assert_eq!(numbers("param t = 7\n{ let t = 2; A = t }\nB = A + t", "B"), [9.0]);
     assert_eq!(numbers("t = 7\n{ let t = 2; let t_2 = 3; A = 10 t_2 + t }\nB = A + t", "B"), [39.0]);
     let rules = "E(x,y) = const([[0,1],[0,0]])\n{ let x = 3; let R(x,y) = E(x,y); P(x) = R(x,y); A = x }\nR(x,y) = E(y,x)\nQ(x) = R(x,y)";
@@ -45,7 +45,7 @@ fn names_of_blocks_are_their_own() {
     let calls = "axis k = 2\nV[k] = const([3,4])\n{ let k = 2; A[k] = k cumsum(V[k], axis=k) index(k) }\n{ let k = 5; B = k }";
     assert_eq!(numbers(calls, "A"), [0.0, 14.0]);
     assert_eq!(numbers("t' = 7\n{ let t' = 2; A = t' }\nB = A + t'", "B"), [9.0]);
-    // Outside of its block it is nobody.
+    // Outside its block the name is not defined.
     let message = fault("{ let t = 1; A = t }\nB = t");
     assert!(message.contains("`t` has no equation, so it is an input"), "{message}");
     // Exports and sinks of a block use the names of that block.
@@ -96,7 +96,7 @@ fn libraries() {
     assert_eq!(of(&format!("import \"units/lib.eq\"\n{vector}Y = f(A[i]) + S")), Ok(vec![356.0]));
     assert_eq!(of("import \"units/lib.eq\" as lib\nY = lib::in::thrice(lib::in::K) lib::S"), Ok(vec![36.0]));
     assert_eq!(of("import \"units/lib.eq\" as lib\nY = lib::g(0)"), Ok(vec![3.0]));
-    // A number of the program is another, and one of a library can be set.
+    // A number of the program does not change that of a library, which can be set.
     assert_eq!(of("import \"units/lib.eq\" as lib\nconst K = 5\nY = lib::in::thrice(K)"), Ok(vec![15.0]));
     let program = Program::load(
         Source::new("test", "import \"units/lib.eq\" as lib\nY = lib::S"),
@@ -140,7 +140,7 @@ fn libraries() {
     }
 }
 
-/// Functions that call functions, with axes that the outermost call brought.
+/// Functions that call functions, with axes that the outermost call added.
 #[test]
 fn axes_brought_through_several_calls() {
     let text = "fn a(x) -> y { y = x + 1 }\nfn b(x) -> y { y = a(x) ** 2 }\nfn c(x, w[k]) -> y { y = b(a(x)) w[k] }\n\
@@ -179,7 +179,7 @@ fn a_name_is_kept_once_however_often_it_stands() {
     let of = |name: &str| reads.iter().filter(|r| &*r.name == name).map(|r| &r.name).collect::<Vec<_>>();
     let [first, second] = of("B")[..] else { panic!("B is read twice") };
     assert!(std::sync::Arc::ptr_eq(first, second));
-    // The statements are read again from the text.
+    // The statements are parsed again from the text.
     assert_eq!(
         program.statements().iter().map(ToString::to_string).collect::<Vec<_>>(),
         ["A[i] = B[i] C", "D[i] = B[i] + A[i]"]
