@@ -355,7 +355,7 @@ fn functions_by_place_as_factors() {
     assert!(said.contains("`svdvals` has its indices from the left side"), "{said}");
     let line = "Y = svdvals(X[i,j]) W[k,l]";
     let refused = load(line).run(&read(line), &settings(None), &["Y".into()]).unwrap_err();
-    assert!(refused.to_string().contains("give it an equation of its own"), "{refused}");
+    assert!(refused.to_string().contains("give the call its own equation"), "{refused}");
 }
 
 /// Functions in the source of the tensor crate that do not compute tensors.

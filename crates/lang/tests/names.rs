@@ -52,7 +52,11 @@ fn names_of_blocks_are_their_own() {
     let given = load("{ let t = 1; A = t; export t }\n{ B = 1 }");
     assert_eq!(given.outputs(), ["t".into()]);
     let clash = fault("t = 1\n{ let t = 2; export t }");
-    assert!(clash.contains("`t` is given by `let` in this block, and another is called so"), "{clash}");
+    assert!(
+        clash
+            .contains("cannot export `t`: `let` defines it in this block, and the name is also used outside"),
+        "{clash}"
+    );
     let written = load("t = 1\n{ let t = 2\n\"t.json\" = t\n\"u.json\" = t + 1 }");
     let names: Vec<String> = written.sinks.iter().map(|s| s.1.to_string()).collect();
     let values = written.run(
@@ -122,12 +126,12 @@ fn libraries() {
         (
             "import \"a.eq\"\nY = 1",
             vec![("a.eq", "Z = 1")],
-            "what is imported may hold functions, `const`, `param`, `let` and imports only",
+            "an imported file may contain only functions, `const`, `param`, `let` and imports",
         ),
         (
             "import \"a.eq\" as a\nY = a::K",
             vec![("a.eq", "const L = 1")],
-            "there is no number `a::K` in what is imported",
+            "no import defines the number `a::K`",
         ),
         (
             "import \"a.eq\" as a\nY = a::f(1)",
@@ -189,7 +193,7 @@ fn a_name_is_kept_once_however_often_it_stands() {
 #[test]
 fn a_number_before_parentheses_is_no_function() {
     let said = fault("param rate = 0.5\nA[i] = const([1, 2])\nY[i] = rate (A[i] + 1)");
-    assert!(said.contains("`rate` is a number of this program, and no function"), "{said}");
+    assert!(said.contains("`rate` is a number of this program, not a function"), "{said}");
     assert!(said.contains("write rate * (…) to multiply"), "{said}");
     assert_eq!(numbers("param rate = 0.5\nA[i] = const([1, 2])\nY[i] = rate * (A[i] + 1)", "Y"), [1.0, 1.5]);
 }

@@ -104,7 +104,7 @@ impl Callee {
         let (values, pull) = vjp_within(&[&args[at].tensor], traced, MOST_OPERATIONS)?;
         let axes = out.take().unwrap_or_default();
         let Some(value) = values.into_iter().next() else {
-            return Err(Error::gradient("the function gives nothing"));
+            return Err(Error::gradient("the function returns nothing"));
         };
         let given = cotangent(&Named::new(value, axes))?;
         let pulled = pull(&[&given])?;
@@ -119,8 +119,8 @@ impl Callee {
         if args.len() < needed {
             let behind = match self.order {
                 0 => String::new(),
-                1 => " and a cotangent behind them".into(),
-                n => format!(" and {n} cotangents behind them"),
+                1 => " and a cotangent after them".into(),
+                n => format!(" and {n} cotangents after them"),
             };
             let why = format!("needs {needed} arguments{behind}, {} given", args.len() + self.order);
             return Err(Error::value(format!("`{}`", self.name()), why));
@@ -224,7 +224,7 @@ fn taken(b: &Builtin, args: &[Named]) -> Vec<Named> {
 /// then the axis (or the axes of the positions), then all others. So `x` is `[s, v, r]`, the positions are `[s, k]`,
 /// and the values to write are `[s, k, r]`.
 fn by_ids(b: &Builtin, args: &[Named], s: &Settings) -> Result<Named> {
-    let [x, ids, more @ ..] = args else { return Err(Error::value(b.name, "needs places")) };
+    let [x, ids, more @ ..] = args else { return Err(Error::value(b.name, "needs positions")) };
     let along = &x.axes[wrapped(s.axis(), x.axes.len()).min(x.axes.len() - 1)];
     let own = |a: &&Name| *a != along;
     let shared: Vec<Name> = x.axes.iter().filter(own).filter(|a| ids.axes.contains(a)).cloned().collect();
@@ -243,7 +243,7 @@ fn by_ids(b: &Builtin, args: &[Named], s: &Settings) -> Result<Named> {
     for y in more {
         if let Some(other) = y.axes.iter().find(|a| !there.contains(a)) {
             let why = format!("has index `{other}`, which neither `x` nor `ids` has");
-            return Err(Error::value("what goes there", why));
+            return Err(Error::value("the value to write", why));
         }
         let spread = y.aligned(&there).expand([&n[..], &k, &r].concat());
         tensors.push(spread.reshape([flat, places, behind]));

@@ -226,7 +226,7 @@ pub(crate) fn check_meeting(operands: &[Named]) -> Result<()> {
             let what = if count == 1 { "an axis".into() } else { format!("{count} axes") };
             let names = if others.len() == count { others.join(", ") } else { "…".into() };
             let why = format!(
-                "gives {what} that nothing names beside index `{index}`: give it an equation of its own, New[{names}] = …"
+                "returns {what} without a name, which cannot be combined with index `{index}`: give the call its own equation, New[{names}] = …"
             );
             Err(Error::value("a call", why))
         }

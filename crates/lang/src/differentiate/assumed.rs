@@ -48,9 +48,9 @@ impl Program {
             for e in self.equations.iter().filter(own) {
                 let line = e.to_string();
                 if among(&real, &line) && !among(&right, &line) {
-                    let what = "this line of a gradient takes inputs for real ones that are complex";
+                    let what = "this gradient line assumes that inputs are real, but some are complex";
                     let names: Vec<&str> = complex.iter().map(|n| &**n).collect();
-                    let help = format!("write it with --complex {}", names.join(" --complex "));
+                    let help = format!("generate it with --complex {}", names.join(" --complex "));
                     found.push(Diagnostic::error(e.span, what).help(help));
                 }
             }

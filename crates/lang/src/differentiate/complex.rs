@@ -90,8 +90,9 @@ pub(super) fn parts_of_real(
     let mut all = Vec::new();
     equations.iter().for_each(|e| found(&e.value, complex, program, &mut all));
     let doubt = |(e, name): (&Expr, Name)| {
-        let what = format!("inputs are taken for real numbers, and this is a part of one: `{name}`");
-        let help = format!("if it is complex, say so: --complex {name}");
+        let what =
+            format!("inputs are assumed to be real, but this is the real or imaginary part of `{name}`");
+        let help = format!("if it is complex, declare it: --complex {name}");
         Diagnostic::warning(e.span, what).help(help)
     };
     all.into_iter().map(doubt).collect()

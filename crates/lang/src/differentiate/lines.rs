@@ -94,7 +94,8 @@ fn offsets(places: &[Place]) -> Vec<Option<i64>> {
 }
 
 fn unequal(a: &Equation, b: &Equation) -> Diagnostic {
-    let what = format!("lines of `{}` that write to parts of it have no derivative together", a.target.name);
+    let what =
+        format!("lines of `{}` that write to parts of it cannot be differentiated together", a.target.name);
     let fault = Diagnostic::error(b.target.span, what).and(a.target.span, "the other line");
     fault.help("give the lines names of their own, and combine those")
 }

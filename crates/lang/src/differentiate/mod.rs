@@ -78,10 +78,10 @@ impl Program {
         let own = self.equations.iter().filter(|e| reached.contains(&e.target.name));
         own.clone().for_each(|e| self.bodies(&e.value, &mut called));
         let Some(e) = own.chain(called.iter().flat_map(|f| &f.body)).find(ends) else { return Ok(()) };
-        let what = format!("`{}` goes on while something holds, and has no derivative", e.target.name);
+        let what = format!("`{}` has no derivative: its time ends by a condition only", e.target.name);
         let ends = moving(&e.target.places).and_then(|t| Some((t.0, &self.times.get(t.0)?.0)));
         let help =
-            ends.map(|(t, go)| format!("say how many steps it takes at most: axis {t} = 100 while {go}"));
+            ends.map(|(t, go)| format!("declare the largest number of steps: axis {t} = 100 while {go}"));
         Err(vec![Diagnostic::error(e.target.span, what).help(help.unwrap_or_default())])
     }
 
@@ -133,7 +133,7 @@ impl Program {
         let loss = self.loss(options).map_err(|d| vec![d])?;
         let whole = Span::NOWHERE;
         if let Some(name) = options.complex.iter().find(|n| !self.is_input(n)) {
-            let what = format!("there is no input `{name}` to be complex");
+            let what = format!("`{name}` is declared complex, but is not an input");
             return Err(vec![Diagnostic::error(whole, what).nearest(name, self.inputs().map(|n| &**n))]);
         }
         for name in &options.wrt {
@@ -142,7 +142,7 @@ impl Program {
                 return Err(vec![Diagnostic::error(d.span, what)]);
             }
             if self.definition(name).is_none() {
-                let what = format!("there is no tensor `{name}` to differentiate by");
+                let what = format!("cannot differentiate with respect to `{name}`: there is no such tensor");
                 let names = self.names.iter().map(|n| &**n);
                 return Err(vec![Diagnostic::error(whole, what).nearest(name, names)]);
             }
@@ -261,7 +261,7 @@ impl Program {
         let name = name.into_iter().find(|n| lines.iter().any(|e| calls(&e.value, n)))?;
         let what = format!("`{name}` is a builtin that lines of this gradient call");
         let at = self.definition(name)?.span;
-        Some(Diagnostic::error(at, what).here("a tensor").help("call the tensor otherwise"))
+        Some(Diagnostic::error(at, what).here("a tensor").help("give the tensor another name"))
     }
 
     /// The scalar to differentiate.
@@ -272,7 +272,7 @@ impl Program {
         if let Some(name) = &options.loss {
             if self.is_input(name) {
                 let what = format!(
-                    "`{name}` is an input; what is differentiated is a scalar that an equation defines"
+                    "`{name}` is an input; only a scalar that an equation defines can be differentiated"
                 );
                 return Err(Diagnostic::error(whole, what)
                     .help(format!("for the gradient with respect to `{name}`: --wrt {name}")));

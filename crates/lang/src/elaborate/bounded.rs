@@ -86,7 +86,10 @@ impl Program {
             // A mean has one line: the mean of equal values is that value.
             if e.projection == Projection::Avg {
                 if joins_indices(e) {
-                    let what = format!("`{}` is a mean, and its time ends by a condition", e.target.name);
+                    let what = format!(
+                        "a mean over these indices cannot define `{}`: its time ends by a condition",
+                        e.target.name
+                    );
                     let help = "give the mean a name of its own, and read it in the state";
                     faults.push(Diagnostic::error(e.target.span, what).help(help));
                 } else if !matches!(&e.value.kind, Kind::Choose(three) if three[0] == holds) {
@@ -141,7 +144,7 @@ impl Program {
             let read = e.reads().into_iter().filter(|r| time(r).is_some());
             let Some((r, (go, at))) = read.filter_map(|r| Some((r, ends(&r.name)?))).next() else { continue };
             let what = format!(
-                "of `{}` there is the last step only: its time ends when `{go}` does not hold",
+                "only the last step of `{}` can be read: its time ends when `{go}` does not hold",
                 r.name
             );
             let fault = Diagnostic::error(r.span, what).and(*at, "the condition");

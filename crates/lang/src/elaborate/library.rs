@@ -152,7 +152,7 @@ impl Program {
                 Statement::Equation(e) if e.local => self.check_dots(e, faults),
                 other => {
                     let what =
-                        "what is imported may hold functions, `const`, `param`, `let` and imports only";
+                        "an imported file may contain only functions, `const`, `param`, `let` and imports";
                     faults.push(Diagnostic::error(other.span(), what));
                 }
             }

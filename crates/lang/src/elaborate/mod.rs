@@ -182,10 +182,10 @@ impl<'a> Elaborate<'a> {
         };
         let kind = match &e.kind {
             ast::Kind::Number(x) => Kind::Number(*x),
-            ast::Kind::Text(_) => Kind::Invalid(Some("a text is no value here"), Vec::new()),
+            ast::Kind::Text(_) => Kind::Invalid(Some("a text is not a value here"), Vec::new()),
             ast::Kind::List(names) => {
                 let names = names.iter().map(|n| self.expr(n, keep)).collect();
-                Kind::Invalid(Some("a list of names is no value"), names)
+                Kind::Invalid(Some("a list of names is not a value"), names)
             }
             ast::Kind::Array(array) => Kind::Array(array.clone(), e.span),
             ast::Kind::Ref(r) => Kind::Ref(self.reference(r)),

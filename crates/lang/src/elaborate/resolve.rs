@@ -92,9 +92,9 @@ impl Program {
                 let Some(first) = own().filter_map(|t| t.places.get(at)).find(range) else { continue };
                 let part = |p: &&Place| p.index.constant().is_some() || range(p) && p.index != first.index;
                 if let Some(other) = own().filter_map(|t| t.places.get(at)).find(part) {
-                    let what = "a range on the left names all places of an index, it does not choose some";
-                    let fault = Diagnostic::error(first.span, what).and(other.span, "these are other places");
-                    faults.push(fault.help("write offsets (B[i+1] = V[i]) or single places (B[0] = 5)"));
+                    let what = "a range on the left is a name for an entire axis; it does not select a part";
+                    let fault = Diagnostic::error(first.span, what).and(other.span, "also written here");
+                    faults.push(fault.help("write offsets (B[i+1] = V[i]) or single positions (B[0] = 5)"));
                 }
             }
         }
@@ -290,14 +290,14 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
             let x = a.numbers.first().copied().unwrap_or(0.0);
             match a.whole.as_ref().and_then(|w| w.first()).filter(|n| x as i64 != **n) {
                 Some(n) => {
-                    let what = format!("what is known before the run is a float, and none is {n}");
+                    let what = format!("numbers known before the run are floats, and no float is {n}");
                     return Err(Diagnostic::error(e.span, what).help("write the number where it is used"));
                 }
                 None => x,
             }
         }
         Kind::Ref(r) if r.places.is_empty() => *known.get(&r.name).ok_or_else(|| {
-            let what = format!("`{}` is no number that is known before the run", r.name);
+            let what = format!("`{}` is not a number that is known before the run", r.name);
             Diagnostic::error(e.span, what).nearest(&r.name, known.keys().map(|k| &**k))
         })?,
         Kind::Negative(x) => -number(x, known)?,
@@ -376,7 +376,7 @@ impl Look<'_> {
         {
             let numbers = || self.program.params.iter().map(|p| &*p.0);
             if !r.places.is_empty() || !numbers().any(|n| *n == *r.name) {
-                let what = format!("there is no number `{}` in what is imported", r.name);
+                let what = format!("no import defines the number `{}`", r.name);
                 add_near(faults, Diagnostic::error(e.span, what), &r.name, numbers());
             }
             return;
@@ -451,7 +451,7 @@ impl Look<'_> {
     fn relation(&self, call: &Call, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
         let places = if call.named.is_empty() { places_of(&call.args) } else { None };
         let Some(places) = places else {
-            let what = format!("`{}` is a tensor of this program; indices must stand here", call.function);
+            let what = format!("`{}` is a tensor of this program, not a function", call.function);
             faults.push(
                 Diagnostic::error(e.span, what).help(format!("write {} * (…) to multiply", call.function)),
             );
@@ -487,7 +487,7 @@ impl Look<'_> {
         }
         let Some(callee) = builtin::find(&call.function, self.program) else {
             if self.params.contains_key(&call.function) {
-                let what = format!("`{}` is a number of this program, and no function", call.function);
+                let what = format!("`{}` is a number of this program, not a function", call.function);
                 let help = format!("write {} * (…) to multiply", call.function);
                 faults.push(Diagnostic::error(span, what).help(help));
                 return None;
@@ -495,7 +495,7 @@ impl Look<'_> {
             let what = format!("there is no function `{}`", call.function);
             let user = self.program.functions.keys().map(|k| &**k);
             let fault = Diagnostic::error(span, what);
-            let counts = "index(i) counts along an index, and axis i = n says how far";
+            let counts = "index(i) counts along an index, and axis i = n declares its size";
             match builtin::instead(&call.function).or((&*call.function == "range").then_some(counts)) {
                 Some(why) => faults.push(fault.help(why)),
                 None => add_near(faults, fault, &call.function, builtin::names().chain(user)),
@@ -532,7 +532,7 @@ impl Look<'_> {
     /// Puts the tensors of a call in order and all other arguments under their keywords, or returns an error.
     fn arrange(&self, callee: &Callee, call: &mut Call, at: Span) -> Result<(), Diagnostic> {
         let signature = callee.signature();
-        let is = || format!("it is {}", signature.text(&call.function));
+        let is = || format!("the signature is {}", signature.text(&call.function));
         let params = callee.params();
         let many = params.first().is_some_and(|p| p.is_many());
         let own = if many { call.args.len() } else { call.args.len().min(params.len()) };
@@ -547,8 +547,9 @@ impl Look<'_> {
             if signature.is_param(key) && !many {
                 let place = params.iter().position(|p| p.name == *key);
                 if place != Some(own + by_name.len()) {
-                    let what =
-                        format!("`{key}` cannot be given here: it is given already, or one before it is not");
+                    let what = format!(
+                        "`{key}` cannot be given by name: it is given already, or an argument before it is missing"
+                    );
                     return Err(Diagnostic::error(value.span, what).help(is()));
                 }
                 by_name.push(value.clone());

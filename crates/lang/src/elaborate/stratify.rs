@@ -93,7 +93,7 @@ impl Program {
             let way = path(&needs, *read, *own);
             cycle.extend(way.windows(2).map(|w| format!("`{}` needs `{}`", names[w[0]], names[w[1]])));
             let what = format!("`{}` needs its own negation: {}", names[*own], cycle.join(", "));
-            let help = "a rule can negate only what does not need the rule";
+            let help = "a rule can negate only relations that do not depend on it";
             faults.push(Diagnostic::error(r.span, what).here("negated here").help(help));
         }
     }

@@ -96,11 +96,10 @@ impl Program {
             });
             let Some((first, there)) = stars.next() else { continue };
             if let Some((other, here)) = stars.find(|(name, _)| *name != first) {
-                let what =
-                    format!("`*{other}` and `*{first}` are one time: an equation calls it by one name");
-                let help = format!(
-                    "write *{first} for the same moment; for a sum over all moments beside it, *{first}'"
+                let what = format!(
+                    "`*{other}` and `*{first}` are the same time: use one name for it in an equation"
                 );
+                let help = format!("write *{first} for the same step, or *{first}' for a sum over all steps");
                 faults.push(Diagnostic::error(here, what).and(there, "and here").help(help));
             }
         }
@@ -153,7 +152,8 @@ impl Program {
                 continue;
             };
             let what = format!("`{r}` is 0 at the last step: time has as many steps as `{}`", r.name);
-            let help = "a state is a moment ahead of what its steps read: *t there, *t+1 on the left";
+            let help =
+                "a state is one step ahead of what its steps read: write *t there, and *t+1 on the left";
             out.push(Diagnostic::warning(r.span, what).help(help));
         }
         out

@@ -140,8 +140,8 @@ fn index_fault(e: &Error, called: Option<&str>) -> Option<String> {
         Some(function) => format!("`{function}` is given"),
         None => "this reads".into(),
     };
-    let there = if *places == 1 { "is 1 place".into() } else { format!("are {places} places") };
-    Some(format!("{who} place {index}, but there {there}, counted from 0"))
+    let there = if *places == 1 { "is 1 position".into() } else { format!("are {places} positions") };
+    Some(format!("{who} position {index}, but there {there}, counted from 0"))
 }
 
 /// Returns an error if the value is complex.
@@ -150,7 +150,7 @@ pub(crate) fn real(value: Named, span: Span, why: &str) -> Eval<Named> {
         return Ok(value);
     }
     let fault = Diagnostic::error(span, format!("a complex number {why}")).here("complex");
-    Err(fault.help("write its parts, real(…) and imag(…), or its size, abs(…)").into())
+    Err(fault.help("use its parts, real(…) and imag(…), or its magnitude, abs(…)").into())
 }
 
 impl<'a> Term<'a> {
@@ -417,11 +417,10 @@ impl<'a> Term<'a> {
             let moves = moving(&self.equation.target.places).filter(|t| &**t.0 == axis);
             if let Some((time, _)) = moves.filter(|_| self.moment.is_some()) {
                 let what = format!(
-                    "time is no axis in a line with `*{time}` on its left: it is evaluated step by step"
+                    "time is not an axis in a line with `*{time}` on its left: it is evaluated step by step"
                 );
-                let help = format!(
-                    "to work along time, lay it out: a name with `{time}` on its left, not `*{time}`"
-                );
+                let help =
+                    format!("to work along time, define a name with `{time}` on its left, not `*{time}`");
                 return Diagnostic::error(span, what).help(help).into();
             }
             let what = format!("there is no index `{axis}` here");

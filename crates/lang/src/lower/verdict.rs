@@ -45,14 +45,14 @@ impl Verdict {
     ) -> Result<Option<Diagnostic>> {
         if judged == Judged::Rest {
             return Ok(unrest(read)?.map(|(why, help)| {
-                let what = format!("`{name}` did not come to rest: {why}");
+                let what = format!("`{name}` did not converge: {why}");
                 Diagnostic::error(span, what).here("needs itself").help(help)
             }));
         }
         let read = read.to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>()?;
         if let Judged::Ends(most) = judged {
             let what = format!("time `{name}` does not end: after {most} steps its condition still holds");
-            let help = format!("--steps N lets it go on for N; without it there are at most {MOST_STEPS}");
+            let help = format!("--steps N allows N steps; by default there are at most {MOST_STEPS}");
             let fault = Diagnostic::error(span, what).help(help);
             return Ok(read.first().is_some_and(|on| *on != 0.0).then_some(fault));
         }

@@ -204,7 +204,7 @@ pub struct NoImports;
 
 impl Loader for NoImports {
     fn load(&self, _: &str) -> std::result::Result<String, String> {
-        Err("imports need a file to be relative to".into())
+        Err("imports are relative to the program's file, and it has none".into())
     }
 }
 

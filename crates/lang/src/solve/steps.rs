@@ -36,9 +36,9 @@ impl Program {
         if let Some(n) = settings.steps {
             let moves = self.equations.iter().any(|e| timed_refs(e).next().is_some());
             if !moves && self.times.is_empty() {
-                let what = format!("nothing in the program moves with time, so it has no {n} steps");
+                let what = format!("no name in the program depends on time, so it cannot have {n} steps");
                 return Err(Diagnostic::error(settings.place("--steps", self), what)
-                    .help("a name moves with time where an index has a star: H[i,*t+1] = …"));
+                    .help("a name depends on time if an index has a star: H[i,*t+1] = …"));
             }
             // For a time that ends by a condition, `--steps` is the maximum.
             let ends = |(time, _): (&Name, i64)| self.times.contains_key(time);
@@ -78,14 +78,14 @@ impl Program {
             (None, Some(state)) if self.starts(&state.target.name, inputs) => Ok(1),
             (None, Some(state)) => {
                 let time = moving(&state.target.places).map_or("t", |t| t.0);
-                let what = format!("nothing says how many steps `{}` takes", state.target.name);
+                let what = format!("the number of steps of `{}` is not known", state.target.name);
                 let help = match self.read_as_time(state) {
                     Some((name, index)) => format!(
-                        "`{name}` has `{index}`, not `*{index}`, where it is defined: write {name}[*{index}] there, or say it with axis {time} = …"
+                        "`{name}` has `{index}`, not `*{index}`, where it is defined: write {name}[*{index}] there, or declare axis {time} = …"
                     ),
                     None => {
                         format!(
-                            "say it with --steps or with axis {time} = …, or read something at every step"
+                            "set --steps, declare axis {time} = …, or read a tensor that has a value at every step"
                         )
                     }
                 };

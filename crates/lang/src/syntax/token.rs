@@ -89,11 +89,11 @@ pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec
                         b'\'' => "'".into(),
                         _ => text[start..at].escape_debug().collect(),
                     };
-                    let what = format!("`{shown}` has no meaning in a program");
+                    let what = format!("unexpected character `{shown}`");
                     let mut fault = Diagnostic::error(span(start, at), what);
                     match byte {
-                        b'\'' => fault = fault.help("texts stand between double quotes: \"o\""),
-                        b'^' => fault = fault.help("a power is x ** 2"),
+                        b'\'' => fault = fault.help("write texts in double quotes: \"o\""),
+                        b'^' => fault = fault.help("write a power as x ** 2"),
                         _ => {}
                     }
                     if faults.len() < MOST_FAULTS {

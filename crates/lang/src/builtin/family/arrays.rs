@@ -119,7 +119,7 @@ fn gather(a: &[&Tensor], _: &Settings) -> Tensor {
 fn slice(a: &[&Tensor], s: &Settings) -> Tensor {
     match places(&slice_at(s.word("at"), a[0].rank())) {
         Some(places) => a[0].at(places),
-        None => Tensor::failed(Error::value("at", "must hold places and ranges: \"0, 1:3, :\"")),
+        None => Tensor::failed(Error::value("at", "must contain positions and ranges: \"0, 1:3, :\"")),
     }
 }
 

@@ -41,7 +41,7 @@ impl Back<'_, '_> {
             Derivative::Stop => return Some(()),
             Derivative::None => {
                 let what = format!("`{}` has no derivative", c.function);
-                let help = "stop_gradient(…) around it says that none is meant";
+                let help = "write stop_gradient(…) around it if no gradient is wanted";
                 self.walk.blocked.push(Diagnostic::error(e.span, what).here("needed here").help(help));
                 return Some(());
             }
@@ -50,7 +50,7 @@ impl Back<'_, '_> {
         }
         if &*c.function == "sig" && c.args.len() == 1 {
             let what = "`sig` without a temperature is a step, which has no derivative";
-            let help = "give it one, sig(x, T), or run with --temperature, which its gradient follows";
+            let help = "give it one, sig(x, T), or set --temperature, which its gradient uses too";
             self.walk.doubtful.push(Diagnostic::warning(e.span, what).here("needed here").help(help));
         }
         // If all axes are reduced, their names do not matter, so the argument may take them from the left side.

@@ -320,7 +320,7 @@ impl Back<'_, '_> {
             Kind::Choose(cases, otherwise) => self.choice(e, cases, otherwise.as_deref(), &ct),
             // A condition has no derivative; used as a number, it is a threshold.
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {
-                let help = "stop_gradient(…) around it says that none is meant";
+                let help = "write stop_gradient(…) around it if no gradient is wanted";
                 let fault = Diagnostic::error(e.span, "a comparison has no derivative");
                 self.walk.blocked.push(fault.here("a threshold").help(help));
                 Some(())

@@ -22,9 +22,9 @@ pub(crate) const NOW: &str = "*";
 
 /// The error for a function that does not accept complex numbers.
 fn no_complex(function: &Name, span: Span) -> Fault {
-    let what = format!("`{function}` has no meaning for complex numbers");
+    let what = format!("`{function}` is not defined for complex numbers");
     let fault = Diagnostic::error(span, what).here("complex");
-    fault.help("write its parts, real(…) and imag(…), or its size, abs(…)").into()
+    fault.help("use its parts, real(…) and imag(…), or its magnitude, abs(…)").into()
 }
 
 /// The error of a builtin, with the builtin's name and its arguments instead of the op and its operands.
@@ -55,7 +55,7 @@ fn refused(function: &str, args: &[Named], span: Span, e: &Error) -> Fault {
     let fault = Diagnostic::error(span, what);
     match given.is_empty() {
         true => fault.into(),
-        false => fault.help(format!("it is given {}", given.join(" and "))).into(),
+        false => fault.help(format!("the arguments are {}", given.join(" and "))).into(),
     }
 }
 
@@ -73,7 +73,8 @@ impl Term<'_> {
             return Ok(Named::whole(&value.first().tensor, Vec::new(), self.options.float));
         }
         if let Some((go, at)) = self.core.program.times.get(index) {
-            let what = format!("time `{index}` goes on while `{go}` holds: nothing says how long it is");
+            let what =
+                format!("the number of steps of `{index}` is not known: time ends when `{go}` does not hold");
             return Err(Diagnostic::error(span, what).and(*at, "declared here").into());
         }
         let is_time = |e: &Equation| {
@@ -165,13 +166,13 @@ impl Term<'_> {
                 && let Some((_, Setting::Word(to))) = given.iter().find(|(k, _)| &**k == "to")
                 && DType::parse(to).is_some_and(|d| d.class() == Class::Int)
             {
-                let what = format!("{x} is beyond all whole numbers of 64 bits");
+                let what = format!("{x} is too large for a 64-bit integer");
                 return Err(Diagnostic::error(arg.span, what).into());
             }
             if takes == Some(Takes::Mask) && value.tensor.dtype() != DType::Bool {
-                let what = format!("the mask of `{}` is a condition, and these are numbers", call.function);
+                let what = format!("the mask of `{}` must be a condition, not numbers", call.function);
                 let help = format!(
-                    "write a condition that holds where a key is to be seen, as in `{} != 0`; numbers to be added to the scores are not supported",
+                    "write a condition that is true for keys to attend to, as in `{} != 0`; masks that are added to the scores are not supported",
                     arg.surface()
                 );
                 return Err(Diagnostic::error(arg.span, what).help(help).into());
@@ -232,7 +233,7 @@ impl Term<'_> {
                 // Positions and the tensor they index are easily confused, so the error shows the signature.
                 _ if params.iter().any(|p| p.takes == Takes::Ids) => {
                     let what = in_words(&x, Some(&call.function));
-                    let help = format!("it is {}", callee.signature().text(&call.function));
+                    let help = format!("the signature is {}", callee.signature().text(&call.function));
                     Diagnostic::error(span, what).help(help).into()
                 }
                 _ if matches!(callee.base, Base::Table(_)) => refused(&call.function, &args, span, &x),
@@ -290,7 +291,7 @@ impl Term<'_> {
                 Err(fault.help(format!("the indices are {}", names.join(", "))).into())
             }
             Setting::List(_) => {
-                Err(Diagnostic::error(span, "an axis is the name of an index or its place").into())
+                Err(Diagnostic::error(span, "an axis must be the name of an index or its position").into())
             }
         };
         if let Some((_, s)) = given.iter().find(|(k, _)| &**k == "axis") {
@@ -327,7 +328,10 @@ impl Term<'_> {
         for (param, arg) in f.params.iter().zip(args) {
             let Some(spare) = arg.axes.len().checked_sub(param.places.len()) else {
                 let (has, given) = (indices(param.places.len()), arg.axes.len());
-                let what = format!("`{}` of `{}` has {has}, the argument has {given}", param.name, f.name);
+                let what = format!(
+                    "parameter `{}` of `{}` has {has}, but the argument has {given}",
+                    param.name, f.name
+                );
                 return Err(Diagnostic::error(param.span, what).into());
             };
             let brought: Vec<Name> = arg.axes[..spare].iter().map(outer).collect();

@@ -145,15 +145,15 @@ impl<'a> Term<'a> {
                 if (0..n).contains(&from_front) {
                     return Ok(Ix::At(from_front as isize));
                 }
-                let what = format!("place {at} is outside of `{}`, which has {n} places there", r.name);
+                let what = format!("position {at} is outside of `{}`, which has {n} positions there", r.name);
                 Err(Fault::from(Diagnostic::error(place.span, what)))
             };
             let named = key(place);
             let only_last = matches!(place.index, Index::Time(..) | Index::Moment(0..));
             if value.ended && only_last {
-                let what = format!("of `{}` there is the last moment only", r.name);
+                let what = format!("only the last step of `{}` can be read", r.name);
                 let fault = Diagnostic::error(place.span, what);
-                return Err(fault.help("its time goes on while something holds: read it at *-1").into());
+                return Err(fault.help("its time ends by a condition: read the last step, *-1").into());
             }
             match &place.index {
                 Index::Named(_, by) => axes.extend(named.map(|k| (k, *by, false))),

@@ -74,7 +74,7 @@ impl Term<'_> {
             let alone = |n: &&Name| all.iter().all(|(names, _)| !names.contains(n) || names.len() == 1);
             let Some(name) = all.iter().flat_map(|(names, _)| names).find(alone) else {
                 let what = format!(
-                    "the sizes of indices {} are not known, and one read does not say both",
+                    "the sizes of indices {} are not known, and one read cannot determine both",
                     first.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" and ")
                 );
                 let help = format!("declare one of them: axis {} = …", first[first.len() - 1]);
@@ -85,8 +85,8 @@ impl Term<'_> {
             let (name, found) = (name.clone(), found);
             if let Some((n, span)) = found {
                 if n == 0 {
-                    let what = format!("whatever the size of index `{name}`, some read here is outside");
-                    let help = format!("declare it (axis {name} = …): reads outside are 0");
+                    let what = format!("for every size of index `{name}`, a read here is out of range");
+                    let help = format!("declare it (axis {name} = …): reads out of range are 0");
                     return Err(Diagnostic::error(span, what).help(help).into());
                 }
                 self.sizes.insert(name, (n, span));

@@ -115,9 +115,9 @@ impl<'a> Solver<'a> {
                     let (name, index) = (&e.target.name, bare(&place.index));
                     let help = match self.moves(group) {
                         true => format!(
-                            "declare it (axis {index} = …), or give what `{name}` begins with ({name}[…,*0] = …)"
+                            "declare it (axis {index} = …), or define the first step ({name}[…,*0] = …)"
                         ),
-                        false => format!("`{name}` needs itself; declare the size: axis {index} = …"),
+                        false => format!("`{name}` depends on itself; declare the size: axis {index} = …"),
                     };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
@@ -129,7 +129,7 @@ impl<'a> Solver<'a> {
             if let Some(((place, n), m)) = clash {
                 let (n, index) = (n.unwrap_or(0), &place.index);
                 let what =
-                    format!("`{}` is given with {m} places at `{index}`, which has {n} here", names[g]);
+                    format!("the given `{}` has size {m} at `{index}`, which has size {n} here", names[g]);
                 return Err(Diagnostic::error(place.span, what).into());
             }
         }
@@ -418,7 +418,7 @@ impl<'a> Solver<'a> {
         let mut terms: Vec<(&'a Equation, Named)> = Vec::new();
         for e in self.own(name) {
             let term = self.term(e, values, None)?;
-            terms.push((e, real(term, e.value.span, "does not come to rest")?));
+            terms.push((e, real(term, e.value.span, "cannot be iterated to a fixpoint")?));
         }
         self.joined(&terms, self.is_relation(name), None)
     }

@@ -114,18 +114,19 @@ pub(crate) fn unrest(verdict: &Tensor) -> Result<Option<(String, &'static str)>>
         return Ok(None);
     }
     let far = match left < 1.0 {
-        true => format!(", and may have {left:.1e} of it left to go"),
+        true => format!(", and the remaining distance may be {left:.1e} of it"),
         false => String::new(),
     };
-    let moves = format!("in the last round it moved by {moved:.1e} relative to its size{far}");
-    let more = "allow more rounds, a larger tolerance, or values that did not come to rest";
+    let moves = format!("in the last round it changed by {moved:.1e} relative to its magnitude{far}");
+    let more = "allow more rounds, a larger tolerance, or values that have not converged";
     Ok(Some(match moved.is_nan() {
         // NaN never converges.
-        true => {
-            ("its numbers grew beyond bounds".into(), "no number of rounds helps: each leads further away")
-        }
+        true => (
+            "its values diverged to infinity or NaN".into(),
+            "more rounds do not help: the iteration diverges",
+        ),
         false if moved <= allowed => (
-            format!("it creeps: {moves}"),
+            format!("it converges too slowly: {moves}"),
             "allow more rounds or a larger tolerance, or compute in f64 instead of f32",
         ),
         false => (moves, more),

@@ -147,7 +147,7 @@ impl<'a> Solver<'a> {
         span: Span,
     ) -> crate::lower::eval::Fault {
         if !edges.iter().all(|e| e.lag >= 0) && !edges.iter().all(|e| e.lag <= 0) {
-            let what = "these equations need both earlier and later moments of themselves";
+            let what = "these equations depend on both earlier and later steps of themselves";
             return Diagnostic::error(span, what).into();
         }
         let mut now = vec![Vec::new(); group.len()];
@@ -155,7 +155,7 @@ impl<'a> Solver<'a> {
         let own = components(&now).into_iter().find(|c| c.len() > 1 || now[c[0]].contains(&c[0]));
         let own = own.map_or(0, |c| c[0]);
         let span = self.own(group[own]).first().map_or(span, |e| e.span);
-        let what = format!("`{}` needs itself at the same moment", names[own]);
+        let what = format!("`{}` depends on itself at the same step", names[own]);
         let target = self.own(group[own]).first().map(|e| &e.target);
         let with = |index: &dyn Fn(&Name) -> Index| {
             let place = |p: &Place| match &p.index {
@@ -168,7 +168,7 @@ impl<'a> Solver<'a> {
         let ahead = with(&|t| Index::Time(t.clone(), 1));
         let laid_out = with(&|t| Index::Named(t.clone(), 0));
         let help = format!(
-            "a state is written one step ahead: {ahead}; what is to come to rest at each moment has a plain index: {laid_out}"
+            "for a state, write its next step: {ahead}; for a fixpoint at each step, use a plain index: {laid_out}"
         );
         Diagnostic::error(span, what).help(help).into()
     }
@@ -186,7 +186,8 @@ impl<'a> Solver<'a> {
                     } else if let Some(moment) = fixed(&r.places) {
                         fixed_reads.push(FixedRead { equation: e, read: r, of: read, moment });
                     } else {
-                        let what = format!("`{}` needs itself, but not at one moment from another", r.name);
+                        let what =
+                            format!("`{}` depends on itself, but not at one step from another", r.name);
                         return Err(Diagnostic::error(r.span, what).into());
                     }
                 }
@@ -201,7 +202,7 @@ impl<'a> Solver<'a> {
         for r in e.reads().into_iter().filter(|r| names.contains_key(&r.name)) {
             let plain = |p: &&Place| matches!((&p.index, time), (Index::Named(n, _), Some(t)) if n == t);
             if let Some(p) = r.places.iter().find(plain) {
-                let what = format!("`{}` stands for time here", p.index);
+                let what = format!("`{}` is the time of this line", p.index);
                 return Err(Diagnostic::error(p.span, what).help(format!("write *{}", p.index)).into());
             }
         }

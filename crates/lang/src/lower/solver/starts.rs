@@ -146,7 +146,7 @@ impl<'a> Solver<'a> {
             });
             let Some(ready) = ready else {
                 let (_, e) = open[0];
-                let what = format!("`{}` needs itself at the same moment", e.target.name);
+                let what = format!("`{}` depends on itself at the same step", e.target.name);
                 return Err(Diagnostic::error(e.span, what).into());
             };
             let (g, e) = open.remove(ready);
@@ -213,7 +213,7 @@ impl<'a> Solver<'a> {
                 l.equation.reads().into_iter().find(own)
             });
             if let Some(r) = reads {
-                let what = format!("`{}` needs steps that need it", e.target);
+                let what = format!("`{}` depends on steps that depend on it", e.target);
                 return Err(Diagnostic::error(e.target.span, what).and(r.span, "read here").into());
             }
             let (value, _) = self.row(e, &self.values, &self.extents(frame, g))?;

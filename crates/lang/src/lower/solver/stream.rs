@@ -125,9 +125,9 @@ impl<'a> Solver<'a> {
                 }
                 let Some(Some(v)) = self.values.get(&r.name) else { return Err(Fault::Silent) };
                 if v.ended {
-                    let what = format!("of `{}` there is the last moment only", r.name);
+                    let what = format!("only the last step of `{}` can be read", r.name);
                     let fault = Diagnostic::error(r.span, what);
-                    return Err(fault.help("its time goes on while something holds: read it at *-1").into());
+                    return Err(fault.help("its time ends by a condition: read the last step, *-1").into());
                 }
                 let at = r.places.iter().position(|p| is_time(&line.equation.target, p)).unwrap_or(0);
                 let axis = v.batch.len() + at;
@@ -516,7 +516,7 @@ impl<'a> Solver<'a> {
                 let fault = own
                     .into_iter()
                     .fold(fault, |fault, e| fault.and(e.target.span, "computed here, step by step"));
-                return Err(fault.help("a step reads moments that were computed before it").into());
+                return Err(fault.help("a step can read only steps that are computed before it").into());
             }
         }
         Ok(())

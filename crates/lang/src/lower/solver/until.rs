@@ -84,9 +84,10 @@ impl<'a> Solver<'a> {
     }
 
     fn endless(&self, go: &Name, at: Span) -> Fault {
-        let what = format!("time goes on while `{go}` holds, but that is nothing its states decide");
-        let help = "the condition has a value at every step and reads a state there; states read the moment before, and \
-            nothing else that moves with time";
+        let what =
+            format!("the time ends when `{go}` does not hold, but `{go}` does not depend on its states");
+        let help = "the condition must have a value at every step and read a state there; states may read the step before, but \
+            nothing else that depends on time";
         Diagnostic::error(at, what).help(help).into()
     }
 }

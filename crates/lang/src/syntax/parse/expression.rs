@@ -14,7 +14,7 @@ impl Parser<'_> {
         }
         self.inside_lines(|p| {
             let yes = p.expression()?;
-            p.need(":", "`:` and what holds otherwise")?;
+            p.need(":", "`:` and the value otherwise")?;
             let no = p.expression()?;
             let span = condition.span.to(no.span);
             Ok(Kind::Choose(Box::new([condition, yes, no])).at(span))
@@ -249,9 +249,9 @@ impl Parser<'_> {
         let fault = Diagnostic::error(dot, format!("`{name}.{word}`: names have no attributes"));
         match (name, word) {
             ("np" | "numpy" | "jnp" | "torch" | "math" | "tf" | "F", _) => {
-                fault.help(format!("functions have no module before them: write {word}(…)"))
+                fault.help(format!("functions have no module prefix: write {word}(…)"))
             }
-            (_, "T") => fault.help(format!("the left side has the indices in order: Y[i,j] = {name}[j,i]")),
+            (_, "T") => fault.help(format!("order the indices on the left side: Y[i,j] = {name}[j,i]")),
             _ => fault,
         }
     }
@@ -272,7 +272,7 @@ impl Parser<'_> {
                     let span = p.span();
                     return Err(Diagnostic::error(
                         span,
-                        format!("what has no keyword must stand before `{key}=`"),
+                        format!("arguments without a keyword must be before `{key}=`"),
                     ));
                 } else {
                     args.push(p.expression()?);

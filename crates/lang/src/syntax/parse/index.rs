@@ -70,7 +70,7 @@ impl Parser<'_> {
                     Index::Time(name, self.offset()?)
                 }
                 _ => Index::Moment(
-                    self.whole("the name of a time index, as in `*t`, or a moment, as in `*0`")?,
+                    self.whole("the name of a time index, as in `*t`, or a fixed step, as in `*0`")?,
                 ),
             }
         } else if self.peek() == Token::Name {
@@ -133,7 +133,7 @@ impl Parser<'_> {
             (stop, if self.eat(":") { bound(self)? } else { None })
         };
         if step == Some(0) {
-            return Err(Diagnostic::error(self.last_span(), "a range cannot have steps of 0"));
+            return Err(Diagnostic::error(self.last_span(), "the stride of a range cannot be 0"));
         }
         Ok(Index::Slice(name, Box::new([start, stop, step])))
     }
