@@ -127,7 +127,9 @@ impl Callee {
         }
         let b = match &self.base {
             Base::User(f) => return (around.own)(f, args, around.left),
-            Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| row_of(row, t)))),
+            Base::Pointwise(op) => {
+                return checked(pointwise(args, |t| spread(t, |t| apply_pointwise_op(op, t))));
+            }
             Base::Table(b) => *b,
         };
         let args = &taken(b, args);
@@ -298,7 +300,7 @@ fn broadcast(x: &Named, axes: &[Name], all: &[Named]) -> Tensor {
 }
 
 /// Applies a pointwise op. If it takes booleans or integers only, numbers are converted to them and the result back.
-fn row_of(row: &'static Pointwise, operands: &[&Tensor]) -> Tensor {
+fn apply_pointwise_op(op: &'static Pointwise, operands: &[&Tensor]) -> Tensor {
     let own = operands.first().map_or(DType::F32, |t| t.dtype());
     if row.name == "abs" && own.is_complex() {
         return operands[0].abs();

@@ -15,7 +15,7 @@ pub(crate) mod written;
 
 pub(crate) use apply::Around;
 pub(crate) use branch::{Mixes, choice, is_of_numbers};
-pub(crate) use judged::{Counts, Judged, Positions, Verdict};
+pub(crate) use judged::{Counts, Positions, RuntimeCheck, Verdict};
 pub(crate) use leaves::{differentiated, laid_out, leaves, own_names};
 pub(crate) use param::{Param, Takes, literal};
 pub(crate) use settings::{Setting, Settings};
@@ -130,7 +130,7 @@ pub struct Family {
 #[derive(Clone, Debug)]
 pub(crate) enum Base {
     Table(&'static Builtin),
-    Row(&'static Pointwise),
+    Pointwise(&'static Pointwise),
     User(Arc<Function>),
 }
 
@@ -209,7 +209,7 @@ pub(crate) fn find(name: &str, program: &Program) -> Option<Callee> {
         let lower = table::ALIASES.iter().find(|a| a.0 == lower).map_or(lower, |a| a.1);
         match by_name().get(lower) {
             Some(b) => Some(Base::Table(b)),
-            None => pointwise::find(lower).map(Base::Row),
+            None => pointwise::find(lower).map(Base::Pointwise),
         }
     };
     let (mut name, mut order) = (name, 0);
@@ -239,7 +239,7 @@ impl Callee {
     pub(crate) fn name(&self) -> Name {
         let base = match &self.base {
             Base::Table(b) => b.name.to_string(),
-            Base::Row(r) => r.name.to_string(),
+            Base::Pointwise(r) => r.name.to_string(),
             Base::User(f) => f.name.to_string(),
         };
         format!("{base}{}", "_grad".repeat(self.order)).into()
@@ -252,7 +252,7 @@ impl Callee {
     pub(crate) fn shape(&self) -> Shape {
         match &self.base {
             Base::Table(b) => b.shape,
-            Base::Row(_) => Shape::Pointwise,
+            Base::Pointwise(_) => Shape::Pointwise,
             Base::User(_) => Shape::Positional,
         }
     }
@@ -260,7 +260,7 @@ impl Callee {
     pub(crate) fn derivative(&self) -> Derivative {
         match &self.base {
             Base::Table(b) if self.order == 0 => b.derivative,
-            Base::Row(r) if r.partials.is_none() => Derivative::None,
+            Base::Pointwise(r) if r.partials.is_none() => Derivative::None,
             _ => Derivative::Core,
         }
     }
@@ -269,7 +269,7 @@ impl Callee {
     pub(crate) fn params(&self) -> Vec<Param<Name>> {
         let mut params: Vec<Param<Name>> = match &self.base {
             Base::Table(b) => b.params.iter().map(Param::named).collect(),
-            Base::Row(r) => {
+            Base::Pointwise(r) => {
                 let takes = if r.takes(DType::I64) { Takes::Any } else { Takes::Numbers };
                 let one = |p: &&str| Param { takes, ..Param::plain((*p).into()) };
                 ["x", "y", "z"].iter().take(r.arity).map(one).collect()
@@ -339,13 +339,13 @@ impl Callee {
         at: usize,
         takes: Option<Takes>,
         given: &[(Name, Setting)],
-    ) -> Option<Judged> {
+    ) -> Option<RuntimeCheck> {
         let Base::Table(b) = &self.base else { return None };
         let classes = given.iter().find(|(k, _)| b.name == "one_hot" && &**k == "classes");
         match (takes, classes) {
             _ if self.order > 0 => None,
-            (_, Some((_, Setting::Number(n)))) if at == 0 => Some(Judged::Class(*n as usize)),
-            (Some(Takes::Ids), _) => Some(Judged::Whole),
+            (_, Some((_, Setting::Number(n)))) if at == 0 => Some(RuntimeCheck::Class(*n as usize)),
+            (Some(Takes::Ids), _) => Some(RuntimeCheck::Whole),
             _ => None,
         }
     }
@@ -405,12 +405,12 @@ fn along(call: &Call) -> Option<Name> {
 
 /// Returns true if the axes of a call's result take names from the left side, so that moving the call to another line
 /// could rename them.
-pub(crate) fn leans(call: &Call, program: &Program) -> bool {
+pub(crate) fn takes_names_from_left(call: &Call, program: &Program) -> bool {
     let Some(callee) = find(&call.function, program).filter(|c| c.order == 0) else { return false };
     let b = match &callee.base {
         Base::Table(b) => b,
         Base::User(f) => return leaves::gives_new(f),
-        Base::Row(_) => return false,
+        Base::Pointwise(_) => return false,
     };
     match b.shape {
         Shape::Resize => true,
@@ -446,7 +446,8 @@ pub(crate) fn result_names(
     left: &[Name],
     program: &Program,
 ) -> Option<Vec<Name>> {
-    let Base::Table(b) = find(&call.function, program).filter(|_| leans(call, program))?.base else {
+    let Base::Table(b) = find(&call.function, program).filter(|_| takes_names_from_left(call, program))?.base
+    else {
         return None;
     };
     let mut union: Vec<Name> = Vec::new();

@@ -1,8 +1,9 @@
 //! Branches: the conditions under which an expression contributes. A cotangent is 0 where a branch is not taken, whatever
 //! the branch would give there.
 //!
-//! It is chosen where it arrives at a tensor, not where it enters the branch: in between it meets the branch's derivative,
-//! which may be infinite where the branch is not taken, and 0 times that is not a number.
+//! It is set to 0 where it arrives at a tensor, not where it enters the branch: in between it is multiplied
+//! by the branch's derivative, which may be infinite where the branch is not taken, and 0 times infinity is
+//! NaN.
 
 use super::bare;
 use super::needed::Needed;
@@ -50,7 +51,7 @@ impl Mask {
         self.condition.axis_order(program)
     }
 
-    /// Where the branch is taken at some position of these indices at least.
+    /// The mask that is true where the branch is taken at some position of these indices.
     pub(super) fn anywhere(&self, gone: impl Fn(&Name) -> bool, program: &Program) -> Mask {
         let gone: Names = self.indices(program).into_iter().filter(gone).collect();
         if gone.is_empty() {
@@ -61,10 +62,10 @@ impl Mask {
     }
 }
 
-/// The number of choices inside of each other at most, because the parser limits nesting.
+/// The most nested choices: the parser limits nesting.
 const MOST_CHOICES: usize = 8;
 
-/// Returns true if each case of a choice gets a number, because there are more than a few.
+/// Returns true if a choice has so many cases that they are numbered.
 pub(super) fn has_many(cases: &[[Expr; 2]]) -> bool {
     cases.len() > MOST_CHOICES
 }

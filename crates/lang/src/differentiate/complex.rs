@@ -61,7 +61,7 @@ pub(super) fn gives(callee: &Callee, by: Option<usize>, each: &[bool], program: 
         return by.map_or(any, |at| each.get(at).copied().unwrap_or_default());
     }
     match &callee.base {
-        Base::Row(row) => any && row.complex.is_some() && !row.predicate,
+        Base::Pointwise(op) => any && op.complex.is_some() && !op.predicate,
         Base::Table(b) => b.derivative == Derivative::Parts(Part::Both) || any && !b.real,
         Base::User(f) => {
             let given = f.params.iter().zip(each).filter(|(_, is)| **is).map(|(p, _)| p.name.clone());

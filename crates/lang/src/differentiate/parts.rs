@@ -66,7 +66,7 @@ impl Program {
                 let mut line = part.printed(self)?;
                 locate(&mut line, e.span);
                 line.local = true;
-                out.equations.push(Equation { by_step: self.is_by_moment(&line), ..part });
+                out.equations.push(Equation { by_step: self.is_step_by_step(&line), ..part });
                 out.found.push(line.clone());
                 lines.push(line);
             }
@@ -155,7 +155,9 @@ impl Parts<'_> {
                 changed(e, |p| {
                     let (new, alone) = (self.part(p), alone.next().unwrap_or_default());
                     let names = new.axis_order(self.program);
-                    let named = !is_single(&new) && self.is_lost(&new, &names, &alone) && !self.leans(&new);
+                    let named = !is_single(&new)
+                        && self.is_lost(&new, &names, &alone)
+                        && !self.takes_names_from_left(&new);
                     if named { self.taken_only(new, names) } else { new }
                 })
             }
@@ -179,7 +181,11 @@ impl Parts<'_> {
                 let value = self.still(&a.value);
                 let names = value.axis_order(self.program);
                 let named = self.needs_name(call.callee.shape(), &value, &names, &alone);
-                args.push(if named && !self.leans(&value) { self.named(value, names) } else { value });
+                args.push(if named && !self.takes_names_from_left(&value) {
+                    self.named(value, names)
+                } else {
+                    value
+                });
             }
             self.set_arguments(call, args);
         }
@@ -218,7 +224,11 @@ impl Parts<'_> {
             let names = value.axis_order(self.program);
             let named =
                 self.needs_name(call.callee.shape(), &value, &names, &alone) || !still && self.passes(&value);
-            args.push(if named && !self.leans(&value) { self.taken_only(value, names) } else { value });
+            args.push(if named && !self.takes_names_from_left(&value) {
+                self.taken_only(value, names)
+            } else {
+                value
+            });
         }
         if let Some(masks) = masks {
             self.masks = masks;
@@ -276,7 +286,7 @@ impl Parts<'_> {
     /// sizes are.
     fn result(&self, e: &Expr) -> Option<Vec<Name>> {
         let Kind::Call(call) = &e.kind else { return None };
-        if !call.leans(self.program) {
+        if !call.takes_names_from_left(self.program) {
             return None;
         }
         // If a function is called at every time step, its result has time as well.
@@ -418,7 +428,7 @@ impl Parts<'_> {
 
     /// Returns true if an expression contains something that takes its names from the left side, so that it must stay
     /// on its line.
-    fn leans(&self, e: &Expr) -> bool {
+    fn takes_names_from_left(&self, e: &Expr) -> bool {
         e.leaning(self.program).is_some() || e.any(&|e| matches!(e.kind, Kind::Array(..)))
     }
 

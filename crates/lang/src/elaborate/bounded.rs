@@ -45,8 +45,8 @@ fn mentions(e: &Expr, out: &mut HashMap<Name, usize>) {
     });
 }
 
-/// Returns true if the mean of a line is over an index that several parts of its value have: inside of a choice, they
-/// would be summed over it.
+/// Returns true if a mean reduces an index that several parts of its value have. Inside a choice, the value
+/// would be summed over this index.
 fn joins_indices(e: &Equation) -> bool {
     let (mut all, left) = (HashMap::new(), keys(&e.target));
     mentions(&e.value, &mut all);
@@ -83,7 +83,8 @@ impl Program {
             });
             let before = Ref { places: places.collect(), ..e.target.clone() };
             let before = Kind::Ref(before).at(e.target.span);
-            // A mean has one line: the mean of equal values is that value.
+            // A name defined by a mean has only one line, so this line keeps the state: a mean of equal
+            // values is that value.
             if e.projection == Projection::Avg {
                 if joins_indices(e) {
                     let what = format!(

@@ -32,7 +32,7 @@ impl Expr {
     /// A call in the expression that takes names of its axes from the left side.
     pub(crate) fn leaning(&self, program: &Program) -> Option<&Call> {
         match &self.kind {
-            Kind::Call(call) if call.leans(program) => Some(call),
+            Kind::Call(call) if call.takes_names_from_left(program) => Some(call),
             _ => self.parts().into_iter().find_map(|p| p.leaning(program)),
         }
     }
@@ -153,13 +153,13 @@ impl Call {
     }
 
     /// Returns true if the call takes names of its axes from the left side.
-    pub(crate) fn leans(&self, program: &Program) -> bool {
+    pub(crate) fn takes_names_from_left(&self, program: &Program) -> bool {
         let may = match &self.callee.base {
-            Base::Row(_) => false,
+            Base::Pointwise(_) => false,
             Base::Table(b) => matches!(b.shape, Shape::Resize | Shape::Grow | Shape::Positional),
             Base::User(_) => true,
         };
-        may && self.callee.order == 0 && builtin::leans(&self.outline(), program)
+        may && self.callee.order == 0 && builtin::takes_names_from_left(&self.outline(), program)
     }
 
     /// The indices of the result, in axis order.

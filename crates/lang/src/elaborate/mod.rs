@@ -88,7 +88,7 @@ pub(crate) struct Elaborate<'a> {
 impl<'a> Elaborate<'a> {
     pub(crate) fn new(program: &'a Program, equation: &'a Equation) -> Elaborate<'a> {
         let time = moving(&equation.target.places).map(|t| t.0);
-        let by_step = program.is_by_moment(equation);
+        let by_step = program.is_step_by_step(equation);
         Elaborate { program, equation, left: keys(&equation.target), time, by_step }
     }
 
@@ -345,7 +345,7 @@ fn takes_names_from_left(e: &Expr) -> bool {
     e.any(&|e| match &e.kind {
         Kind::Array(..) | Kind::Invalid(..) => true,
         Kind::Call(call) => match &call.callee.base {
-            Base::Row(_) => false,
+            Base::Pointwise(_) => false,
             Base::Table(b) => {
                 matches!(b.shape, Shape::Resize | Shape::Grow | Shape::Positional | Shape::Part)
             }

@@ -109,7 +109,7 @@ impl Call {
         let full = match &self.callee.base {
             Base::User(_) => true,
             Base::Table(b) => b.params.iter().any(|p| p.takes == Takes::Classes),
-            Base::Row(_) => false,
+            Base::Pointwise(_) => false,
         };
         let argument = |a: &Arg| match &a.value.kind {
             Kind::Ref(_) => a.value.surface(),

@@ -279,7 +279,7 @@ pub(crate) fn sees_time(e: &Expr, time: &Name, program: &Program) -> bool {
 impl Program {
     /// Returns true if an equation must be evaluated step by step even if it does not depend on itself: its value for
     /// all steps at once would differ, or its time ends by a condition.
-    pub(crate) fn is_by_moment(&self, e: &Equation) -> bool {
+    pub(crate) fn is_step_by_step(&self, e: &Equation) -> bool {
         let Some((time, _)) = moving(&e.target.places) else { return false };
         let mut parts = [&e.value].into_iter().chain(&e.guard);
         self.times.contains_key(time) || parts.any(|p| sees_time(p, time, self))

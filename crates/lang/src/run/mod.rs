@@ -5,7 +5,7 @@ mod load;
 pub use load::Unsound;
 
 use crate::builtin;
-use crate::builtin::{Judged, Verdict};
+use crate::builtin::{RuntimeCheck, Verdict};
 use crate::check::Settings;
 use crate::elaborate::Core;
 use crate::lower::eval::{Value, Values, in_words, located, window};
@@ -29,7 +29,7 @@ pub struct Lowered {
     pub outputs: Vec<Name>,
     /// The graph; after the outputs come the results of run-time checks.
     pub graph: Arc<Graph>,
-    verdicts: Vec<(Judged, Name, Span)>,
+    verdicts: Vec<(RuntimeCheck, Name, Span)>,
     /// The calls of functions that take positions.
     by_places: Vec<(Name, Span)>,
     allow_unconverged: bool,
@@ -262,14 +262,14 @@ impl Lowered {
 
     /// Returns true if some names depend on themselves and are computed in rounds.
     pub fn has_fixpoints(&self) -> bool {
-        self.verdicts.iter().any(|v| v.0 == Judged::Rest)
+        self.verdicts.iter().any(|v| v.0 == RuntimeCheck::Converged)
     }
 
     /// Checks that fixpoints converged and numbers are valid; `verdicts` are the graph's results after the outputs.
     pub fn check(&self, verdicts: &[Tensor]) -> Result<(), Faults> {
         let failed = |e: gradus_ir::Error| self.failed(&e);
         for ((judged, name, span), verdict) in self.verdicts.iter().zip(verdicts) {
-            if *judged == Judged::Rest && self.allow_unconverged {
+            if *judged == RuntimeCheck::Converged && self.allow_unconverged {
                 continue;
             }
             if let Some(fault) = Verdict::fault(*judged, name, *span, verdict).map_err(failed)? {

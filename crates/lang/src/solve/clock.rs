@@ -1,5 +1,6 @@
-//! The location of a call in the program and its time step, as the line that traced nodes remember. Lowering writes it;
-//! if a run fails, its error has the line and the iterations of the loops, from which the step follows.
+//! Encodes the location of a call and its time step as the text of a line that traced nodes carry. Lowering
+//! writes it. If a run fails, its error has this text and the iterations of the loops, from which the step
+//! follows.
 
 use crate::syntax::source::Span;
 use gradus_ir::Error;
@@ -43,7 +44,7 @@ impl Clock {
         Clock { step: None, ..self }
     }
 
-    /// The clock of a line that counts its steps from another one.
+    /// The clock of a line whose steps are numbered from another one.
     pub(crate) fn later(self, by: i64) -> Clock {
         let step = self.step.map(|step| match step {
             Step::One(at) => Step::One(at + by),

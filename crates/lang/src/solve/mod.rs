@@ -1,6 +1,7 @@
-//! Sparse relations: rules that read only relations, constants and tables are solved here before the program is lowered.
-//! Takes a program with its settings; returns sorted tuples of relations and elements of counts, sums, minima and maxima.
-//! A relation that reads a computed number stays a Boolean tensor, which `solve` evaluates.
+//! Sparse relations: rules that read only relations, constants and tables are solved here before the program
+//! is lowered. Takes a program with its settings; returns sorted tuples of relations and elements of counts,
+//! sums, minima and maxima. A relation that reads a computed number stays a Boolean tensor, which `lower`
+//! evaluates.
 
 mod clock;
 mod compile;

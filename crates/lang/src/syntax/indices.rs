@@ -1,5 +1,5 @@
-//! Index names of the surface tree and of Core: those of places, tensors and expressions, renamed or in order; and which
-//! index is a time. Which of them are summed where is decided by `elaborate`.
+//! Collects and renames the index names of entries, tensors and expressions, in the surface tree and in Core,
+//! and finds time indices. `elaborate` decides which indices are summed where.
 
 use super::ast::{Affine, Call, Expr, Index, Inside, Kind, Name, Place, Ref};
 pub(crate) use super::names::Names;

@@ -10,8 +10,8 @@ use crate::syntax::indices::moving;
 use std::collections::HashMap;
 
 impl Back<'_, '_> {
-    /// The cotangent of a positional call that is a part of a right side. Indices that the result lacks would be taken for
-    /// names of its axes.
+    /// The cotangent of a positional call that is a part of a right side, without indices that the result
+    /// lacks: these would be taken for names of its axes.
     fn without_others(&self, e: &Expr, ct: Expr) -> Expr {
         let own = e.axis_order(self.program);
         // Contributions of a line with time are summed over its steps where they are added.
@@ -26,7 +26,7 @@ impl Back<'_, '_> {
     /// at any of their positions.
     fn closing(&mut self, e: &Expr, c: &Call, ct: Expr) -> Expr {
         let mut own = e.axis_order(self.program);
-        if c.leans(self.program) {
+        if c.takes_names_from_left(self.program) {
             own.extend(keys(&self.equation.target));
         }
         let (ct, gone) = self.closed(ct, &own);
@@ -81,11 +81,11 @@ impl Back<'_, '_> {
         let ct = self.closing(e, c, ct);
         let whole = self.equation.value == *e;
         let ct = match &c.callee.base {
-            Base::User(_) if c.leans(self.program) && !whole => {
+            Base::User(_) if c.takes_names_from_left(self.program) && !whole => {
                 self.refuse_leaning(e);
                 return None;
             }
-            Base::User(f) if c.leans(self.program) => self.called_apart(f, c, ct),
+            Base::User(f) if c.takes_names_from_left(self.program) => self.called_apart(f, c, ct),
             Base::User(_) => self.without_others(e, ct),
             _ if c.callee.shape() == Shape::Positional && !whole => self.without_others(e, ct),
             _ => ct,

@@ -1,4 +1,4 @@
-//! Calls: arguments, settings, axes, and functions of the program's own.
+//! Evaluates calls: their arguments, settings and axes, and functions of the program.
 
 use super::{Eval, Fault, Term, Value, Values, fault, in_words, index_fault, real};
 use crate::builtin::named::{Named, meeting};

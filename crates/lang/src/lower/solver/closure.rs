@@ -45,7 +45,7 @@ pub(super) fn closed(first: &[Tensor], still: &[Tensor], rules: &[Rule]) -> grad
     try_apply(Closure::new(first.len(), rules).op(), &ins)
 }
 
-/// The relations that rules read and that do not grow, collected on the way.
+/// The relations that rules read and that do not grow.
 struct Still {
     values: Vec<Tensor>,
     /// Their names, if they are read unchanged.
@@ -84,7 +84,7 @@ impl<'a> Solver<'a> {
         Ok((places <= MOST_FACTS).then_some((rules, still.values)))
     }
 
-    /// The facts of a relation that do not follow from relations that grow.
+    /// The initial facts of a relation: those of terms that read no growing relation.
     pub(super) fn first(&self, name: usize, names: &[Name], known: &Values, sizes: &Extents) -> Eval<Tensor> {
         let grows = |e: &Expr| e.any_ref(&mut |r| names.contains(&r.name));
         let mut found = Vec::new();
@@ -146,7 +146,7 @@ impl<'a> Solver<'a> {
                 };
                 body.push(Atom { relation, variables: own.iter().map(&mut number).collect() });
             }
-            // Terms that read nothing that grows are among the initial facts.
+            // Terms that read no growing relation are part of the initial facts.
             if body.iter().any(|a| a.relation < names.len()) {
                 rules
                     .push(Rule { head: Atom { relation: head, variables: (0..left.len()).collect() }, body });

@@ -118,8 +118,8 @@ impl<'a> Solver<'a> {
         (call.callee.shape() == Shape::Along).then(|| call.function.clone())
     }
 
-    /// The time steps that some equations define, if their left sides have time. Time starts at 0: writes before it
-    /// are dropped, as they are out of range of other indices.
+    /// The time steps that some equations define, if their left sides have time. Time starts at 0: earlier
+    /// writes are dropped, like writes out of range of other indices.
     pub(super) fn moments<'e>(&self, equations: impl Iterator<Item = &'e Equation>) -> Option<Moments> {
         let mut all: Option<Moments> = None;
         let mut absolute = Vec::new();

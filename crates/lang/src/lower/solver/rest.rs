@@ -5,7 +5,7 @@
 //! to the largest magnitude that each number has had, so small numbers converge as precisely as large ones, and 0 is
 //! found too.
 
-use crate::builtin::{Judged, Verdict};
+use crate::builtin::{RuntimeCheck, Verdict};
 use gradus_ir::{DType, Result};
 use gradus_tensor::{Device, Tensor};
 use std::f64::consts::LOG2_E;
@@ -67,8 +67,9 @@ impl Watch {
         let (mark, halving) = (halved.select(&moved, mark), halved.select(&since, halving));
         let since = halved.select(0.0f32, &since);
         let to_come = |size: &Tensor, rounds: &Tensor| &(size * rounds) * LOG2_E;
-        // If changes no longer halve as before and are as small as accumulated rounding, they may hide slower ones; so
-        // may no change at all after those. Then half of the digits must be right.
+        // Changes that no longer halve as before and are as small as accumulated rounding may hide slower
+        // ones; so may a round without any change after them. Then only half of the digits are required to be
+        // right.
         let epsilon = self.float.epsilon();
         let hidden = to_come(&scalar(epsilon), &halving);
         let (still, tiny) = (move_now.eq(0.0), scalar(ROUNDINGS * epsilon));
@@ -81,8 +82,8 @@ impl Watch {
         largest
     }
 
-    /// Returns true if another round is needed; false if the last one changed nothing.
-    pub(super) fn restless(carries: &[Tensor]) -> Tensor {
+    /// Returns true if another round is needed. A round that changed nothing is the last.
+    pub(super) fn needs_round(carries: &[Tensor]) -> Tensor {
         let own = &carries[carries.len() - OWN..];
         own[5].gt(&own[6]).logical_and(&own[0].ne(0.0))
     }
@@ -98,7 +99,7 @@ impl Verdict {
     /// True in the graph if the check succeeded.
     pub(crate) fn is_fine(&self) -> Tensor {
         let part = |i| self.verdict.narrow(0, i, 1).squeeze([0]);
-        if self.judged == Judged::Rest { part(1).le(&part(2)) } else { part(0).eq(0.0) }
+        if self.judged == RuntimeCheck::Converged { part(1).le(&part(2)) } else { part(0).eq(0.0) }
     }
 }
 
@@ -106,8 +107,8 @@ fn scalar(x: f64) -> Tensor {
     Tensor::full([], x as f32)
 }
 
-/// The reason why a fixpoint has not converged and a suggestion; `None` if it has.
-pub(crate) fn unrest(verdict: &Tensor) -> Result<Option<(String, &'static str)>> {
+/// Explains why a fixpoint has not converged and suggests a change; `None` if it has.
+pub(crate) fn explain_nonconvergence(verdict: &Tensor) -> Result<Option<(String, &'static str)>> {
     let read = verdict.to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>()?;
     let [moved, left, allowed] = [0, 1, 2].map(|i| read.get(i).copied().unwrap_or(f64::NAN));
     if left <= allowed {

@@ -80,7 +80,7 @@ impl<'a> Solver<'a> {
     }
 
     /// The schedule of a group.
-    pub(super) fn schedule(&self, group: &[usize], endless: bool) -> Eval<Schedule<'a>> {
+    pub(super) fn schedule(&self, group: &[usize], by_condition: bool) -> Eval<Schedule<'a>> {
         let names: Vec<Name> = group.iter().map(|i| self.name(*i).clone()).collect();
         let at: Group = names.iter().enumerate().map(|(g, n)| (n.clone(), g)).collect();
         let span = self.own(group[0]).first().copied().map(|e| e.span).unwrap_or_default();
@@ -100,7 +100,7 @@ impl<'a> Solver<'a> {
         let shift = match [by_step, by_moment].into_iter().find(|s| {
             let own = lags(s);
             one_way(&own)
-                && (!endless || s.iter().all(|by| *by == 0))
+                && (!by_condition || s.iter().all(|by| *by == 0))
                 && self.ordered(&edges, &own, group.len())
         }) {
             Some(shift) => shift,

@@ -177,7 +177,7 @@ impl<'a> Solver<'a> {
             let mut terms: Vec<Named> = Vec::new();
             for line in lines.iter().filter(|l| l.of == g) {
                 let e = line.equation;
-                // The step as this line counts: moment `by` behind it is computed.
+                // The value of `*t` in this line, which writes to step `*t + by`.
                 let ahead = schedule.shift[g] - line.by;
                 let mut moment: HashMap<(Name, i64), Value> = HashMap::new();
                 let now = if ahead == 0 { rows[0].clone() } else { &rows[0] + ahead as f64 };
@@ -243,8 +243,9 @@ impl<'a> Solver<'a> {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// All values, with those that this step has computed for an equation that reads fixed moments of the group: they are read
-    /// there if the step is the one of that moment, and a step of its own.
+    /// All values, with those of the current step for an equation that reads a fixed step of the group. If no
+    /// earlier segment has computed the fixed step, it is the current one, which is then a segment of its
+    /// own.
     fn with_this_step<'v>(
         &self,
         frame: &Frame<'_, 'a>,

@@ -1,4 +1,4 @@
-//! Statements.
+//! Parses statements.
 
 use super::index::places_of;
 use super::{Extent, MOST_FAULTS, Parser, Read};
