@@ -9,7 +9,7 @@ fn load(text: &str) -> Program {
     Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{text}\n{f}"))
 }
 
-/// The text of a program and its gradient, and the name of the gradient of `A`, if there is one.
+/// Returns the text of a program and its gradient, and the name of the gradient of `A`, if there is one.
 fn differentiated(text: &str, loss: &str) -> (String, Option<Name>) {
     let options = GradientOptions { loss: Some(loss.into()), ..GradientOptions::default() };
     let gradient = load(text).gradient(&options).unwrap_or_else(|f| panic!("{text}\n{f}"));
@@ -22,7 +22,7 @@ fn value(text: &str, name: &Name) -> Vec<f64> {
     found.unwrap_or_else(|f| panic!("{text}\n{f}"))[name].to_vec::<f64>().unwrap()
 }
 
-/// The gradient of `Loss` by `A`.
+/// Returns the gradient of `Loss` by `A`.
 fn gradient(text: &str) -> Vec<f64> {
     let (text, name) = differentiated(text, "Loss");
     value(&text, &name.unwrap())

@@ -143,7 +143,7 @@ fn every_other_builtin_is_differentiated() {
     assert_eq!(flat, listed);
 }
 
-/// A program with a loss that weighs every number of the result by itself and its square.
+/// Returns a program with a loss that weighs every number of the result by itself and its square.
 fn with_loss(case: &Case) -> (String, Vec<(&'static str, Vec<usize>)>) {
     let Case { before, left, call, .. } = case;
     let text = format!("{before}Y{left} = {call}\nLoss = R{left} Y{left} Y{left} + R{left} Y{left}");
@@ -377,8 +377,8 @@ const OTHERS: &[&str] = &[
     "encode",
 ];
 
-/// Every function that the core has: its composites by their samples and by their source, its other methods by their
-/// source, its ops by the catalog.
+/// Returns every function that the core has: its composites by their samples and by their source, its other
+/// methods by their source, its ops by the catalog.
 fn core() -> BTreeSet<String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tensor/src");
     let mut files: Vec<PathBuf> =
@@ -430,7 +430,7 @@ fn wrapped(words: impl Iterator<Item = String>) -> String {
     lines.join("\n")
 }
 
-/// The parts of the language reference that are generated from the table, each with its heading.
+/// Returns the parts of the language reference that are generated from the table, each with its heading.
 fn page() -> Vec<(String, String)> {
     let families = gradus_lang::families();
     let listed: BTreeSet<&str> = families.iter().flat_map(|f| f.functions()).map(|f| f.0).collect();

@@ -11,12 +11,12 @@ fn load(text: &str) -> Program {
     Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{text}\n{f}"))
 }
 
-/// The equations of a program in Core.
+/// Returns the equations of a program in Core.
 fn core(text: &str) -> String {
     load(text).core().lines().filter(|l| !l.starts_with('#')).collect::<Vec<_>>().join("\n")
 }
 
-/// The kinds of the groups of a program, in order.
+/// Returns the kinds of the groups of a program, in order.
 fn groups(text: &str) -> String {
     let core = load(text).core();
     core.lines().filter_map(|l| l.strip_prefix("# ")).collect::<Vec<_>>().join("; ")
@@ -115,7 +115,7 @@ fn names_of_indices_and_order_of_lines_do_not_matter() {
     }
 }
 
-/// All programs of the gallery, the corpus and the language reference, and random ones.
+/// Returns all programs of the gallery, the corpus and the language reference, and random ones.
 fn programs() -> Vec<(String, String)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = Vec::new();

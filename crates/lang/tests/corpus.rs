@@ -24,7 +24,7 @@ fn value(text: &str, name: &str) -> Result<Vec<f64>, String> {
     value.to_dtype(DType::F64).to_vec::<f64>().map_err(|e| e.to_string())
 }
 
-/// A program and its gradient, printed and read again.
+/// Returns a program and its gradient, printed and read again.
 fn with_gradient(text: &str, loss: &str, wrt: &str) -> Result<(String, Name), String> {
     let program = Program::parse(Source::new("corpus", text)).map_err(|f| f.to_string())?;
     let options = GradientOptions { loss: Some(loss.into()), wrt: vec![wrt.into()], ..Default::default() };

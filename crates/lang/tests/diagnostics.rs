@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The messages of loading and running a program, or its values.
+/// Returns the messages of loading and running a program, or its values.
 fn said(name: &str, text: &str) -> String {
     let settings = Settings { rounds: 1000, ..Settings::default() };
     let done = Program::parse(Source::new(name, text)).and_then(|program| {

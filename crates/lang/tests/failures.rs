@@ -3,7 +3,7 @@
 use gradus_lang::{Program, Settings, Source};
 use std::collections::BTreeMap;
 
-/// The message of a run that fails.
+/// Returns the message of a run that fails.
 fn failure(text: &str, steps: Option<usize>) -> String {
     let program = Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{text}\n{f}"));
     let settings = Settings { steps, ..Settings::default() };

@@ -10,7 +10,7 @@ fn formatted(text: &str) -> String {
     format(&Source::new("test", text)).unwrap_or_else(|f| panic!("{f}"))
 }
 
-/// All programs of the repository, including those of the language reference.
+/// Returns all programs of the repository, including those of the language reference.
 fn programs() -> Vec<(String, String)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = Vec::new();

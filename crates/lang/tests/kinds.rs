@@ -16,7 +16,7 @@ fn value(text: &str, name: &str) -> Vec<f64> {
     found.values().next().unwrap().to_dtype(DType::F64).to_vec::<f64>().unwrap()
 }
 
-/// The value of a name in a program of `f32`.
+/// Returns the value of a name in a program of `f32`.
 fn tensor(text: &str, name: &str) -> Tensor {
     let found = load(text).run(&BTreeMap::new(), &Settings::default(), &[name.into()]);
     found.unwrap_or_else(|f| panic!("{text}\n{f}")).remove(name).unwrap()

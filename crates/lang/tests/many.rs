@@ -9,7 +9,7 @@ const LINES: usize = 10_000;
 /// An algorithm that is not linear takes minutes.
 const MOST: Duration = Duration::from_secs(2);
 
-/// The CPU time of this thread where the system reports it, else the wall time.
+/// Returns the CPU time of this thread where the system reports it, else the wall time.
 fn clock() -> Duration {
     let own = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let own = own.and_then(|s| s.split(' ').next()?.parse().ok()).map(Duration::from_nanos);
@@ -26,7 +26,7 @@ fn lines(line: impl Fn(usize) -> String) -> String {
     (0..LINES).map(|i| line(i) + "\n").collect()
 }
 
-/// The messages of loading and lowering a program.
+/// Returns the messages of loading and lowering a program.
 fn said(text: &str) -> String {
     let done = Program::parse(Source::new("many", text)).and_then(|program| {
         let names = program.outputs();

@@ -77,7 +77,7 @@ impl Atom {
         format!("{}({})", self.name, self.args.iter().map(arg).collect::<Vec<_>>().join(","))
     }
 
-    /// The tuple under an assignment; `None` outside of the domain.
+    /// Returns the tuple under an assignment; `None` outside of the domain.
     fn tuple(&self, bound: &[usize], n: usize) -> Option<Vec<usize>> {
         let value = |a: &Arg| match a {
             Arg::Var(v, by) => usize::try_from(bound[*v] as i64 + by).ok().filter(|x| *x < n),
@@ -97,7 +97,7 @@ impl Rule {
         format!("{} = {}", self.head.text(), self.body.iter().map(part).collect::<Vec<_>>().join(" "))
     }
 
-    /// The variables that appear, in order.
+    /// Returns the variables that appear, in order.
     fn variables(&self) -> Vec<usize> {
         let mut all = BTreeSet::new();
         let mut note = |atom: &Atom| {

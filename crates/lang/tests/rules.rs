@@ -32,7 +32,7 @@ impl Dice {
         (self.0 >> 33) as usize % n
     }
 
-    /// A matrix with few ones, as text.
+    /// Returns a matrix with few ones, as text.
     fn matrix(&mut self, rows: usize, columns: usize) -> String {
         let one =
             |_| format!("{:?}", (0..columns).map(|_| usize::from(self.roll(4) == 0)).collect::<Vec<_>>());

@@ -5,7 +5,7 @@ use gradus_lang::ast::Name;
 use gradus_lang::{Program, Settings, Source};
 use std::collections::BTreeMap;
 
-/// The shape and the elements of `Y`.
+/// Returns the shape and the elements of `Y`.
 fn found(text: &str) -> (Vec<usize>, Vec<f64>) {
     let settings = Settings { float: DType::F64, ..Settings::default() };
     let program = Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{text}\n{f}"));

@@ -4,7 +4,7 @@ use crate::common::check::{check_with, load, settings};
 use gradus_lang::ast::Name;
 use std::collections::BTreeMap;
 
-/// The values of a name.
+/// Returns the values of a name.
 fn values(text: &str, name: &str) -> Vec<f64> {
     let run = load(text).run(&BTreeMap::new(), &settings(None), &[name.into()]);
     let run = run.unwrap_or_else(|f| panic!("{text}\n{f}"));

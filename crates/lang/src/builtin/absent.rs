@@ -92,7 +92,7 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     (&["contiguous", "barrier"], "a program does not determine how values are stored"),
 ];
 
-/// The replacement for a function of the core that is not a builtin.
+/// Returns the replacement for a function of the core that is not a builtin.
 pub(crate) fn instead(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     ABSENT.iter().find(|(names, _)| names.contains(&lower.as_str())).map(|(_, why)| *why)

@@ -43,7 +43,7 @@ impl Callee {
         self.pulled(self.order, &wrt, args, s, around)
     }
 
-    /// The derivative of a pointwise function of one argument, element by element.
+    /// Returns the derivative of a pointwise function of one argument, element by element.
     fn slope(&self, order: usize, args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
         if order == 0 {
             return self.plain(args, s, around);
@@ -51,7 +51,7 @@ impl Callee {
         self.vjp_of(args, 0, |args| self.slope(order - 1, args, s, around), |out| Ok(out.tensor.ones_like()))
     }
 
-    /// The cotangent of one argument, from the cotangent of the result, which is the last argument.
+    /// Returns the cotangent of one argument, from the cotangent of the result, which is the last argument.
     fn pulled(
         &self,
         order: usize,
@@ -354,12 +354,13 @@ fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) ->
     own.iter().map(|n| if is_open(n) { others.next().unwrap_or(n) } else { n }.clone()).collect()
 }
 
-/// The axes that the call of a function of the program added to these arguments. Their names begin with `^`.
+/// Returns the axes that the call of a function of the program added to these arguments. Their names begin
+/// with `^`.
 fn lead_axes(args: &[Named]) -> Vec<Name> {
     union(args).into_iter().filter(|a| a.starts_with('^')).collect()
 }
 
-/// The arguments with the same axes in front, and the number of axes that the first one did not have.
+/// Returns the arguments with the same axes in front, and the number of axes that the first one did not have.
 fn with_lead(args: &[Named], lead: &[Name]) -> (Vec<Named>, usize) {
     let one = |arg: &Named| {
         let own = arg.axes.iter().filter(|a| !lead.contains(a));
@@ -378,8 +379,8 @@ pub(super) fn has_twins(names: &[Name]) -> bool {
     (1..names.len()).any(|i| names[..i].contains(&names[i]))
 }
 
-/// The names of the result axes according to a table entry, from the alternative that fits `rank`. New axes get names
-/// that contain a space, which no program can write.
+/// Returns the names of the result axes according to a table entry, from the alternative that fits `rank`.
+/// New axes get names that contain a space, which no program can write.
 pub(super) fn given(gives: &str, args: &[&[Name]], rank: Option<usize>) -> Option<Vec<Name>> {
     let fits = |names: &Vec<Name>| rank.is_none_or(|rank| names.len() == rank);
     if gives.is_empty() {

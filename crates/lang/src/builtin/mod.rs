@@ -155,18 +155,18 @@ fn all() -> impl Iterator<Item = &'static Builtin> {
     table::FAMILIES.iter().flat_map(|f| f.table)
 }
 
-/// The table of builtins by name.
+/// Returns the table of builtins by name.
 fn by_name() -> &'static HashMap<&'static str, &'static Builtin> {
     static ALL: OnceLock<HashMap<&'static str, &'static Builtin>> = OnceLock::new();
     ALL.get_or_init(|| all().map(|b| (b.name, b)).collect())
 }
 
-/// Every name a program can call without defining it.
+/// Returns every name a program can call without defining it.
 pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
     all().map(|b| b.name).chain(pointwise::all().map(|r| r.name)).chain(table::ALIASES.iter().map(|a| a.0))
 }
 
-/// The functions of the language, each with its signature: `softmax(x, axis=)`.
+/// Returns the functions of the language, each with its signature: `softmax(x, axis=)`.
 pub fn builtins() -> Vec<(&'static str, String)> {
     let own = families().iter().flat_map(Family::functions);
     own.chain(pointwise::all().map(|r| shown(r.name))).collect()
@@ -177,7 +177,7 @@ fn shown(name: &'static str) -> (&'static str, String) {
     (name, text.unwrap_or_default())
 }
 
-/// The table of builtins.
+/// Returns the table of builtins.
 pub fn families() -> &'static [Family] {
     table::FAMILIES
 }
@@ -191,7 +191,7 @@ pub use absent::ABSENT;
 pub(crate) use absent::instead;
 
 impl Family {
-    /// The functions of the section, each with its signature.
+    /// Returns the functions of the section, each with its signature.
     pub fn functions(&self) -> impl Iterator<Item = (&'static str, String)> + use<> {
         self.table.iter().map(|b| shown(b.name))
     }
@@ -235,7 +235,7 @@ impl std::fmt::Debug for Builtin {
 }
 
 impl Callee {
-    /// The name in printed programs.
+    /// Returns the name in printed programs.
     pub(crate) fn name(&self) -> Name {
         let base = match &self.base {
             Base::Table(b) => b.name.to_string(),
@@ -265,7 +265,7 @@ impl Callee {
         }
     }
 
-    /// The tensor parameters, including cotangents.
+    /// Returns the tensor parameters, including cotangents.
     pub(crate) fn params(&self) -> Vec<Param<Name>> {
         let mut params: Vec<Param<Name>> = match &self.base {
             Base::Table(b) => b.params.iter().map(Param::named).collect(),
@@ -283,8 +283,8 @@ impl Callee {
         params
     }
 
-    /// The parameter of each of `count` arguments; if `pulled`, the last ones are cotangents. The arguments of a
-    /// variadic function are named by their position.
+    /// Returns the parameter of each of `count` arguments; if `pulled`, the last ones are cotangents. The
+    /// arguments of a variadic function are named by their position.
     pub(crate) fn bound(&self, count: usize, pulled: bool) -> Vec<Param<Name>> {
         let mut params = self.params();
         let cotangents = params.split_off(params.len() - self.order);
@@ -297,7 +297,7 @@ impl Callee {
         params
     }
 
-    /// The settings that the function takes.
+    /// Returns the settings that the function takes.
     pub(crate) fn keys(&self) -> Vec<Key> {
         let mut keys = match &self.base {
             Base::Table(b) => b.settings.to_vec(),
@@ -332,8 +332,8 @@ impl Callee {
         params.map(is).collect()
     }
 
-    /// The run-time check for argument `at` if its values are positions or classes; the ops themselves do not check
-    /// them.
+    /// Returns the run-time check for argument `at` if its values are positions or classes; the ops
+    /// themselves do not check them.
     pub(crate) fn judges(
         &self,
         at: usize,
@@ -372,7 +372,7 @@ impl Callee {
         b.settings.iter().any(|k| k.name == "reduction") && !call.named.iter().any(each)
     }
 
-    /// The derivative of a call; some settings make it unavailable.
+    /// Returns the derivative of a call; some settings make it unavailable.
     pub(crate) fn derivative_of(&self, call: &Call) -> Derivative {
         let stops = |k: &Key| {
             let is = |v: &Expr| matches!(&v.kind, Kind::Text(t) if k.flat.contains(&&**t));
@@ -385,8 +385,8 @@ impl Callee {
     }
 }
 
-/// The axis that a call works along, if known: that of `axis=`, else the last axis of a first argument that is a
-/// tensor.
+/// Returns the axis that a call works along, if known: that of `axis=`, else the last axis of a first
+/// argument that is a tensor.
 fn along(call: &Call) -> Option<Name> {
     let own = match call.args.first().map(|a| &a.kind) {
         Some(Kind::Ref(r)) => keys(r),
@@ -427,7 +427,7 @@ pub(crate) fn takes_names_from_left(call: &Call, program: &Program) -> bool {
     }
 }
 
-/// The names of the result axes of a positional function, if all arguments are tensors.
+/// Returns the names of the result axes of a positional function, if all arguments are tensors.
 fn given_to(b: &Builtin, call: &Call) -> Option<Vec<Name>> {
     let own = |a: &Expr| match &a.kind {
         Kind::Ref(r) => Some(keys(r)),
@@ -437,8 +437,8 @@ fn given_to(b: &Builtin, call: &Call) -> Option<Vec<Name>> {
     apply::given(b.gives, &args.iter().map(|a| &a[..]).collect::<Vec<_>>(), None)
 }
 
-/// The names of the result axes of a call that takes names from the left side. `args` are the names of the arguments'
-/// axes. Agrees with `apply`, as far as names are known before sizes are.
+/// Returns the names of the result axes of a call that takes names from the left side. `args` are the names
+/// of the arguments' axes. Agrees with `apply`, as far as names are known before sizes are.
 pub(crate) fn result_names(
     call: &Call,
     args: &[Vec<Name>],
@@ -538,7 +538,7 @@ pub(crate) fn taken(name: &str, is_function: bool, program: &Program) -> Option<
     find(of, program).map(|_| format!("`{name}` is the derivative of `{of}`, which lines of gradients call"))
 }
 
-/// The name of the cotangent parameter of a derivative of this order.
+/// Returns the name of the cotangent parameter of a derivative of this order.
 fn cotangent(order: usize) -> Name {
     if order == 1 { "g".into() } else { format!("g{order}").into() }
 }
@@ -563,7 +563,7 @@ impl Signature {
         self.params.iter().map(|p| &*p.name).chain(self.keys.iter().map(|k| k.name))
     }
 
-    /// The least number of tensor arguments. Derivatives can also be called without cotangents.
+    /// Returns the least number of tensor arguments. Derivatives can also be called without cotangents.
     pub(crate) fn least(&self) -> usize {
         let needed = self.params.iter().filter(|p| p.occurs == param::Occurs::Once).count();
         needed.saturating_sub(self.order)
@@ -573,7 +573,7 @@ impl Signature {
         self.keys.iter().map(|k| k.name)
     }
 
-    /// The signature as shown to users: `softmax(x, axis=)`.
+    /// Returns the signature as shown to users: `softmax(x, axis=)`.
     pub(crate) fn text(&self, name: &str) -> String {
         let params = self.params.iter().map(Param::to_string);
         let each: Vec<String> = params.chain(self.keys.iter().map(Key::to_string)).collect();

@@ -22,8 +22,8 @@ const ELSEWHERE: [(&str, &str); 6] = [
 ];
 
 impl Program {
-    /// The dtype of an input in the program: floats become the program's float dtype and integers `i64`, unless the
-    /// input is read only by `cast` and other functions that take numbers unconverted.
+    /// Returns the dtype of an input in the program: floats become the program's float dtype and integers
+    /// `i64`, unless the input is read only by `cast` and other functions that take numbers unconverted.
     pub fn input_dtype(&self, name: &Name, given: DType, float: DType) -> DType {
         let own = match given.class() {
             Class::Bool => DType::Bool,
@@ -34,7 +34,7 @@ impl Program {
         if own != given && self.reads_as_given(name) { given } else { own }
     }
 
-    /// The least precise float dtype that a program uses, where `float` is the dtype of its numbers.
+    /// Returns the least precise float dtype that a program uses, where `float` is the dtype of its numbers.
     pub fn least_float(&self, float: DType) -> DType {
         fn casts(e: &Expr, least: DType) -> DType {
             let own = match &e.kind {
@@ -57,7 +57,7 @@ impl Program {
         parts.all(|e| builtin::reads_as_given(e, name, self))
     }
 
-    /// The number of axes of an input; for a state, that of its initial value.
+    /// Returns the number of axes of an input; for a state, that of its initial value.
     fn input_rank(&self, d: &Definition) -> usize {
         let file = |i: &usize| self.equations[*i].file().is_some();
         d.rank - usize::from(d.time.is_some() && !d.equations.iter().all(file))
@@ -147,8 +147,8 @@ impl Program {
         faults
     }
 
-    /// The groups of names that are computed together in rounds: they depend on themselves or each other, or share a
-    /// time that ends by a condition, which is one loop.
+    /// Returns the groups of names that are computed together in rounds: they depend on themselves or each
+    /// other, or share a time that ends by a condition, which is one loop.
     pub fn repeated(&self, names: &HashSet<Name>) -> Vec<Vec<Name>> {
         let own: Vec<&Name> = self.names.iter().filter(|n| names.contains(*n) && !self.is_input(n)).collect();
         let at: HashMap<&Name, usize> = own.iter().enumerate().map(|(i, n)| (*n, i)).collect();

@@ -9,8 +9,8 @@ use crate::program::Program;
 use crate::syntax::ast::{Inside, Name, Projection};
 use std::collections::HashMap;
 
-/// The index of an entry whose size is that of the axis. An index at an offset has that size only if nothing else
-/// determines it.
+/// Returns the index of an entry whose size is that of the axis. An index at an offset has that size only if
+/// nothing else determines it.
 pub(super) fn sized_key(place: &Place) -> Option<Name> {
     match &place.index {
         Index::Named(_, 1.. | ..=-1) => None,
@@ -140,8 +140,9 @@ fn with_zeros(e: &mut Expr, zeros: &HashMap<Name, Expr>) {
     };
 }
 
-/// The indices of a line that have no size there but by index arithmetic: those of sums of indices that are not an axis
-/// of a tensor, except for indices of written reductions. With `offsets`, also those that are read at offsets only.
+/// Returns the indices of a line that have no size there but by index arithmetic: those of sums of indices
+/// that are not an axis of a tensor, except for indices of written reductions. With `offsets`, also those
+/// that are read at offsets only.
 pub(super) fn unsized_indices(target: &Ref, value: &Expr, offsets: bool, program: &Program) -> Vec<Name> {
     fn collect(e: &Expr, offsets: bool, bound: &[Name], open: &mut Vec<Name>, sized: &mut Vec<Name>) {
         if let Kind::Reduce(_, axes, body, Origin::Written) = &e.kind {
@@ -167,8 +168,8 @@ pub(super) fn unsized_indices(target: &Ref, value: &Expr, offsets: bool, program
     distinct(open.into_iter().filter(is_open))
 }
 
-/// A line of ones along an index of inferred size: the largest for which all reads of an equation are in
-/// range.
+/// Returns a line of ones along an index of inferred size: the largest for which all reads of an equation are
+/// in range.
 pub(super) fn ones_along(
     equation: &Equation,
     index: &Name,

@@ -7,7 +7,7 @@ use crate::syntax::ast::{Equation, Kind, Name};
 use crate::syntax::diagnostic::Diagnostic;
 use std::collections::HashSet;
 
-/// The prefix and the loss of a gradient, if this line is its start: `Grad_Loss = const(1.0)`.
+/// Returns the prefix and the loss of a gradient, if this line is its start: `Grad_Loss = const(1.0)`.
 fn seed<'e>(e: &'e Equation, program: &Program) -> Option<(&'e str, Name)> {
     let name = &e.target.name;
     let Kind::Call(c) = &e.value.kind else { return None };
@@ -19,7 +19,8 @@ fn seed<'e>(e: &'e Equation, program: &Program) -> Option<(&'e str, Name)> {
 }
 
 impl Program {
-    /// Errors for lines of gradients that assume real inputs which are complex, and that `wanted` depends on.
+    /// Returns errors for lines of gradients that assume real inputs which are complex, and that `wanted`
+    /// depends on.
     pub(crate) fn taken_for_real(&self, complex: &[Name], wanted: &[Name]) -> Vec<Diagnostic> {
         if complex.is_empty() {
             return Vec::new();

@@ -6,7 +6,8 @@ use crate::syntax::ast::{Equation, Expr, Kind, Name};
 use crate::syntax::diagnostic::Diagnostic;
 use std::collections::{HashMap, HashSet};
 
-/// The names of equations with complex values, in addition to `known`. Inputs are real unless they are in `known`.
+/// Returns the names of equations with complex values, in addition to `known`. Inputs are real unless they
+/// are in `known`.
 pub(super) fn complex_among(
     equations: &[Equation],
     known: HashSet<Name>,
@@ -70,8 +71,8 @@ pub(super) fn gives(callee: &Callee, by: Option<usize>, each: &[bool], program: 
     }
 }
 
-/// Warnings for real and imaginary parts of values that are not known to be complex: an input may be complex, and its
-/// gradient would differ.
+/// Returns warnings for real and imaginary parts of values that are not known to be complex: an input may be
+/// complex, and its gradient would differ.
 pub(super) fn parts_of_real(
     equations: &[&Equation],
     complex: &HashSet<Name>,
@@ -98,7 +99,7 @@ pub(super) fn parts_of_real(
     all.into_iter().map(doubt).collect()
 }
 
-/// An input that an expression depends on.
+/// Returns an input that an expression depends on.
 fn input(e: &Expr, program: &Program, seen: &mut HashSet<Name>) -> Option<Name> {
     e.refs().into_iter().find_map(|r| {
         if !seen.insert(r.name.clone()) {

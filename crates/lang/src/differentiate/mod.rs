@@ -55,14 +55,14 @@ pub struct Gradient {
 }
 
 impl Gradient {
-    /// The equations as text, one per line.
+    /// Returns the equations as text, one per line.
     pub fn text(&self) -> String {
         self.equations.iter().map(|e| format!("{e}\n")).collect()
     }
 }
 
 impl Program {
-    /// The gradient equations of a scalar.
+    /// Returns the gradient equations of a scalar.
     pub fn gradient(&self, options: &GradientOptions) -> Result<Gradient, Faults> {
         self.differentiated(options).map_err(|faults| Faults { sources: self.sources.clone(), faults })
     }
@@ -111,7 +111,8 @@ impl Program {
         Ok(())
     }
 
-    /// The number of calls of the program's own functions that an expression leads to; `known` caches it by function.
+    /// Returns the number of calls of the program's own functions that an expression leads to; `known` caches
+    /// it by function.
     fn calls_in<'a>(&'a self, e: &'a Expr, known: &mut BTreeMap<&'a str, usize>) -> usize {
         let own = match &e.kind {
             Kind::Call(c) => self.functions.get(crate::builtin::stem(&c.function).0),
@@ -264,7 +265,7 @@ impl Program {
         Some(Diagnostic::error(at, what).here("a tensor").help("give the tensor another name"))
     }
 
-    /// The scalar to differentiate.
+    /// Returns the scalar to differentiate.
     pub fn loss(&self, options: &GradientOptions) -> Result<Name, Diagnostic> {
         self.check_calls()?;
         let whole = Span::NOWHERE;
@@ -313,7 +314,7 @@ impl Program {
         }
     }
 
-    /// The names that a loss depends on differentiably.
+    /// Returns the names that a loss depends on differentiably.
     fn reached_from<'a>(&'a self, loss: &'a Name, equations: &'a [core::Equation]) -> HashSet<Name> {
         let mut reached: HashSet<Name> = HashSet::with_capacity(self.names.len());
         let mut work = vec![loss];
@@ -330,14 +331,15 @@ impl Program {
         reached
     }
 
-    /// The prefix of gradient names: `Grad_`, or `Grad2_` and so on if the program already has such names.
+    /// Returns the prefix of gradient names: `Grad_`, or `Grad2_` and so on if the program already has such
+    /// names.
     fn prefix(&self) -> String {
         let taken = |p: &str| self.names.iter().any(|n| n.starts_with(p));
         let numbered = (2..).map(|n| format!("Grad{n}_"));
         std::iter::once("Grad_".to_string()).chain(numbered).find(|p| !taken(p)).unwrap_or_default()
     }
 
-    /// The names that depend on some of `wrt`, including these; all names if `wrt` is empty.
+    /// Returns the names that depend on some of `wrt`, including these; all names if `wrt` is empty.
     fn leading_to(&self, wrt: &[Name]) -> HashSet<Name> {
         if wrt.is_empty() {
             return self.names.iter().cloned().collect();
@@ -381,7 +383,7 @@ fn without_nothing(
     }
 }
 
-/// The error for a loss that has indices.
+/// Returns the error for a loss that has indices.
 fn no_scalar(name: &Name, d: &Definition) -> Diagnostic {
     let indices: Vec<String> = d.places.iter().map(|p| p.index.to_string()).collect();
     let count = crate::syntax::diagnostic::indices(d.rank);
@@ -391,7 +393,7 @@ fn no_scalar(name: &Name, d: &Definition) -> Diagnostic {
     Diagnostic::error(d.span, what).help(help)
 }
 
-/// An equation derived from the expression at `span`; errors in it are reported there.
+/// Returns an equation derived from the expression at `span`; errors in it are reported there.
 fn line(target: Ref, value: Expr, span: Span) -> Equation {
     let (guard, projection, spelled, local) = (None, Projection::Sum, false, false);
     let mut out = Equation { target, guard, projection, spelled, value, local, span };
@@ -422,7 +424,7 @@ fn reference(name: Name, places: Vec<core::Place>) -> core::Expr {
     bare(core::Kind::Ref(core::Ref { name, places, relation: false, span: Span::default() }))
 }
 
-/// Indices without the dot of a default axis.
+/// Returns indices without the dot of a default axis.
 fn plain<E: Clone>(places: &[Place<E>]) -> Vec<Place<E>> {
     places.iter().map(|p| Place { dotted: false, ..p.clone() }).collect()
 }

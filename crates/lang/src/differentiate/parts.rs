@@ -26,8 +26,8 @@ pub(super) struct Named {
 }
 
 impl Program {
-    /// The program with names for such arguments. Only equations of the names in `among` are changed. `None` if there are
-    /// no such arguments.
+    /// Returns the program with names for such arguments. Only equations of the names in `among` are changed.
+    /// `None` if there are no such arguments.
     pub(super) fn with_parts(&self, equations: &[Equation], among: impl Fn(&Name) -> bool) -> Option<Named> {
         let mut found: Vec<(usize, Vec<Equation>, Equation)> = Vec::new();
         let mut taken: HashSet<Name> = HashSet::new();
@@ -81,7 +81,7 @@ impl Program {
     }
 }
 
-/// The parts that some lines read, directly or through other parts. Parts are in dependency order.
+/// Returns the parts that some lines read, directly or through other parts. Parts are in dependency order.
 pub(super) fn read(parts: &[ast::Equation], lines: &[ast::Equation]) -> Vec<ast::Equation> {
     if parts.is_empty() {
         return Vec::new();
@@ -195,7 +195,8 @@ impl Parts<'_> {
         }
     }
 
-    /// A name for a list, whose axes are those of the left side; without time, if the list has one axis less.
+    /// Returns a name for a list, whose axes are those of the left side; without time, if the list has one
+    /// axis less.
     fn list(&mut self, e: &Expr, list: &Array) -> Expr {
         let mut names = keys(&self.equation.target);
         if list.shape.len() < names.len() {
@@ -205,7 +206,7 @@ impl Parts<'_> {
         if list.shape.len() == names.len() { self.named(e.clone(), names) } else { e.clone() }
     }
 
-    /// A call with names for those arguments that contain calls or that it takes by position.
+    /// Returns a call with names for those arguments that contain calls or that it takes by position.
     fn arguments(&mut self, call: &Call, span: Span) -> Expr {
         let surface = call.outline();
         let mut new = call.clone();
@@ -282,8 +283,8 @@ impl Parts<'_> {
             && (shape == Shape::Positional && names.len() > 1 || self.is_lost(value, names, alone))
     }
 
-    /// The names of the result axes of a call that takes them from the left side, as far as they are known before
-    /// sizes are.
+    /// Returns the names of the result axes of a call that takes them from the left side, as far as they are
+    /// known before sizes are.
     fn result(&self, e: &Expr) -> Option<Vec<Name>> {
         let Kind::Call(call) = &e.kind else { return None };
         if !call.takes_names_from_left(self.program) {
@@ -315,7 +316,8 @@ impl Parts<'_> {
         Some(names)
     }
 
-    /// A name for an expression inside branches, with a guard: it has values only where the branches are taken.
+    /// Returns a name for an expression inside branches, with a guard: it has values only where the branches
+    /// are taken.
     fn taken_only(&mut self, value: Expr, names: Vec<Name>) -> Expr {
         // An expression without time must not depend on a condition with time, or the state would depend on itself.
         let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| !names.contains(t));
@@ -330,8 +332,8 @@ impl Parts<'_> {
         out
     }
 
-    /// A name for an expression with the indices `names`. Returns the expression unchanged if the indices are not plain
-    /// names.
+    /// Returns a name for an expression with the indices `names`. Returns the expression unchanged if the
+    /// indices are not plain names.
     fn named(&mut self, mut value: Expr, mut names: Vec<Name>) -> Expr {
         let (equation, program) = (self.equation, self.program);
         let time = moving(&equation.target.places).map(|t| t.0);
@@ -432,7 +434,8 @@ impl Parts<'_> {
         e.leaning(self.program).is_some() || e.any(&|e| matches!(e.kind, Kind::Array(..)))
     }
 
-    /// A choice with names for parts of its branches, which have values only where the branch is taken.
+    /// Returns a choice with names for parts of its branches, which have values only where the branch is
+    /// taken.
     fn choice(&mut self, cases: &[[Expr; 2]], otherwise: Option<&Expr>, span: Span) -> Expr {
         // Conditions first, since the names of parts read them.
         let cases: Vec<[Expr; 2]> = cases.iter().map(|[c, v]| [self.still(c), v.clone()]).collect();
@@ -479,14 +482,14 @@ impl Parts<'_> {
     }
 }
 
-/// An expression with other parts.
+/// Returns an expression with other parts.
 fn changed(e: &Expr, mut f: impl FnMut(&Expr) -> Expr) -> Expr {
     let mut out = e.clone();
     out.change_parts(&mut |p| *p = f(p));
     out
 }
 
-/// The arguments of a call.
+/// Returns the arguments of a call.
 fn values(call: &Call) -> Vec<&Expr> {
     call.args.iter().map(|a| &a.value).collect()
 }

@@ -9,7 +9,7 @@ use crate::syntax::indices::keys;
 use crate::syntax::source::Span;
 use std::collections::HashMap;
 
-/// The time of a state that a line writes one step ahead.
+/// Returns the time of a state that a line writes one step ahead.
 fn ahead(r: &Ref) -> Option<&Name> {
     r.places.iter().find_map(|p| match &p.index {
         Index::Time(time, 1) => Some(time),
@@ -53,7 +53,7 @@ fn joins_indices(e: &Equation) -> bool {
     all.iter().any(|(n, count)| *count > 1 && !left.contains(n))
 }
 
-/// The condition at the current step.
+/// Returns the condition at the current step.
 fn condition(go: &Name, time: &Name, span: Span) -> Expr {
     let place = Place { index: Index::Time(time.clone(), 0), dotted: false, span };
     Kind::Ref(Ref { name: go.clone(), places: vec![place], relation: false, span }).at(span)

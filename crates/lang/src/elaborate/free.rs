@@ -10,7 +10,7 @@ use crate::syntax::indices::moving;
 use std::collections::HashMap;
 
 impl Expr {
-    /// The free indices, in axis order: that of first appearance, or that of a call's result.
+    /// Returns the free indices, in axis order: that of first appearance, or that of a call's result.
     pub(crate) fn axis_order(&self, program: &Program) -> Vec<Name> {
         match &self.kind {
             Kind::Ref(r) => keys(r),
@@ -29,7 +29,7 @@ impl Expr {
         }
     }
 
-    /// A call in the expression that takes names of its axes from the left side.
+    /// Returns a call in the expression that takes names of its axes from the left side.
     pub(crate) fn leaning(&self, program: &Program) -> Option<&Call> {
         match &self.kind {
             Kind::Call(call) if call.takes_names_from_left(program) => Some(call),
@@ -109,8 +109,8 @@ impl Expr {
 }
 
 impl Call {
-    /// A call that no line of a program has, with all that elaboration would decide. Within a step, its time is not an
-    /// axis of arguments. `None` if there is no such function.
+    /// Makes a call that no line of a program has, with all that elaboration would decide. Within a step, its
+    /// time is not an axis of arguments. `None` if there is no such function.
     pub(crate) fn made(
         function: Name,
         args: Vec<Expr>,
@@ -162,7 +162,7 @@ impl Call {
         may && self.callee.order == 0 && builtin::takes_names_from_left(&self.outline(), program)
     }
 
-    /// The indices of the result, in axis order.
+    /// Returns the indices of the result, in axis order.
     fn axis_order(&self, program: &Program) -> Vec<Name> {
         let (call, each) = (self.outline(), self.args.iter().map(|a| a.names.clone()).collect::<Vec<_>>());
         let left = builtin::leaves(&call, &each, program);
@@ -189,7 +189,7 @@ impl Call {
 }
 
 impl Equation {
-    /// All indices that the equation mentions.
+    /// Returns all indices that the equation mentions.
     pub(crate) fn index_names(&self) -> Names {
         let parts = [&self.value].into_iter().chain(&self.guard);
         parts.flat_map(Expr::index_names).chain(keys(&self.target)).collect()

@@ -63,7 +63,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// The equations of a function.
+    /// Returns the equations of a function.
     pub(crate) fn body(&self, function: &str) -> &[core::Equation] {
         self.functions.get(function).map_or(&[], |body| body)
     }
@@ -92,7 +92,7 @@ impl<'a> Elaborate<'a> {
         Elaborate { program, equation, left: keys(&equation.target), time, by_step }
     }
 
-    /// The equation in Core, at its position among those of its program.
+    /// Returns the equation in Core, at its position among those of its program.
     pub(crate) fn equation(&self, number: usize) -> core::Equation {
         let e = self.equation;
         let keep: Names = self.left.iter().cloned().collect();
@@ -117,7 +117,7 @@ impl<'a> Elaborate<'a> {
         }
     }
 
-    /// A right side, of which the equation's reduction covers the outermost product.
+    /// Returns a right side, of which the equation's reduction covers the outermost product.
     fn right_side(&self, e: &ast::Expr, keep: &Names) -> Expr {
         let mut keep = keep.clone();
         keep.extend(self.equation.guard.iter().flat_map(occurrences));
@@ -135,7 +135,7 @@ impl<'a> Elaborate<'a> {
         out
     }
 
-    /// The outermost part of a right side whose reduction is not a sum: its product is not summed.
+    /// Returns the outermost part of a right side whose reduction is not a sum: its product is not summed.
     fn unsummed(&self, e: &ast::Expr, keep: &Names) -> Expr {
         match &e.kind {
             // A sum as one value is a product of one factor.
@@ -164,7 +164,7 @@ impl<'a> Elaborate<'a> {
         )
     }
 
-    /// The indices that a product sums over: those of several factors, except for kept ones.
+    /// Returns the indices that a product sums over: those of several factors, except for kept ones.
     fn summed(&self, factors: &[ast::Expr], keep: &Names) -> Vec<Name> {
         let around = kept_by_each(keep, factors);
         let own: Vec<Vec<Name>> =
@@ -302,8 +302,8 @@ impl<'a> Elaborate<'a> {
         .at(e.span)
     }
 
-    /// The axes of a call: those of `axis=`, else the dotted index, else the last of the first argument. A reduction
-    /// without either is over all of them.
+    /// Returns the axes of a call: those of `axis=`, else the dotted index, else the last of the first
+    /// argument. A reduction without either is over all of them.
     fn axes(&self, callee: &Callee, call: &ast::Call, first: Option<&Arg>) -> Option<Vec<Name>> {
         let given = call.named.iter().find(|(k, _)| &**k == "axis").map(|(_, v)| v);
         let shape = callee.shape();
@@ -372,7 +372,7 @@ impl Program {
         if faults.is_empty() { Ok(self) } else { Err(Faults { sources: self.sources, faults }) }
     }
 
-    /// The program with further equations, checked again.
+    /// Returns the program with further equations, checked again.
     pub fn extended(&self, equations: &[Equation]) -> Result<Program, Faults> {
         let mut out = self.clone();
         // These lines summed over time in the original program, so they still do.

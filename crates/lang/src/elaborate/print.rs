@@ -11,8 +11,8 @@ use crate::program::Program;
 use crate::syntax::ast::{self, Name, Projection};
 
 impl Equation {
-    /// The equation as a line that elaborates to it. `None` if there is none, because something depends on the line that
-    /// the equation came from.
+    /// Returns the equation as a line that elaborates to it. `None` if there is none, because something
+    /// depends on the line that the equation came from.
     pub(crate) fn printed(&self, program: &Program) -> Option<ast::Equation> {
         if self.sums() && is_plain(&self.value) {
             return Some(self.with(self.value.surface()));
@@ -50,7 +50,7 @@ impl Equation {
         Some(line(&Spelling::without(left_out)))
     }
 
-    /// The indices that the equation sums at its left side.
+    /// Returns the indices that the equation sums at its left side.
     fn open(&self, program: &Program) -> Vec<Name> {
         if !self.sums() {
             return Vec::new();
@@ -64,7 +64,8 @@ impl Equation {
         self.projection == Projection::Sum && self.guard.is_none()
     }
 
-    /// The right side without sums around it, which the line has in any case, and without hints that mean nothing.
+    /// Returns the right side without sums around it, which the line has in any case, and without hints that
+    /// mean nothing.
     fn comparable(&self) -> Expr {
         let mut value = self.value.clone();
         without_hints(&mut value);
@@ -72,7 +73,7 @@ impl Equation {
     }
 }
 
-/// An expression without the sums around it: also without those of what is negated or divided.
+/// Returns an expression without the sums around it: also without those of what is negated or divided.
 fn opened(e: Expr, left: &[Name]) -> Expr {
     let kind = match e.kind {
         Kind::Reduce(Projection::Sum, axes, body, _) if !axes.iter().any(|n| left.contains(n)) => {

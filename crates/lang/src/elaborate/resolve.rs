@@ -76,7 +76,7 @@ impl Program {
         out
     }
 
-    /// The names with several equations, in order.
+    /// Returns the names with several equations, in order.
     fn joined(&self) -> Vec<&Definition> {
         let mut out: Vec<_> = self.definitions.values().filter(|d| d.equations.len() > 1).collect();
         out.sort_by_key(|d| d.equations[0]);
@@ -258,13 +258,13 @@ impl Program {
         }
     }
 
-    /// The declared size of an index for these values of the parameters.
+    /// Returns the declared size of an index for these values of the parameters.
     pub fn size(&self, index: &str, numbers: &HashMap<Name, f64>) -> Option<usize> {
         let (size, _) = self.axes.get(index)?;
         number(size, numbers).ok().filter(|x| x.fract() == 0.0 && *x >= 0.0).map(|x| x as usize)
     }
 
-    /// The values of the parameters; `set` overrides some.
+    /// Returns the values of the parameters; `set` overrides some.
     pub fn numbers(&self, set: &HashMap<Name, f64>) -> Result<HashMap<Name, f64>, Diagnostic> {
         let mut out = HashMap::new();
         for (name, p) in &self.params {
@@ -281,7 +281,7 @@ impl Program {
     }
 }
 
-/// The value of an expression of numbers and parameters.
+/// Returns the value of an expression of numbers and parameters.
 pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagnostic> {
     let two = |two: &[Expr; 2]| Ok::<_, Diagnostic>((number(&two[0], known)?, number(&two[1], known)?));
     Ok(match &e.kind {
@@ -421,7 +421,7 @@ impl Look<'_> {
         }
     }
 
-    /// The value of `true`, `false` and `inf`, unless the program defines the name.
+    /// Returns the value of `true`, `false` and `inf`, unless the program defines the name.
     fn truth(&self, e: &Expr) -> Option<Expr> {
         let Kind::Ref(r) = &e.kind else { return None };
         let known =
@@ -580,14 +580,14 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// The span of a keyword, searched before its value.
+    /// Returns the span of a keyword, searched before its value.
     fn keyword(&self, key: &Name, value: &Expr) -> Span {
         let text = self.program.sources.get(value.span.file as usize).map(|s| &s.text);
         let start = text.and_then(|t| t.get(..value.span.start as usize)).and_then(|t| t.rfind(&**key));
         start.map_or(value.span, |at| Span { start: at as u32, end: (at + key.len()) as u32, ..value.span })
     }
 
-    /// A setting: a bare name that is not a parameter of the program is a word.
+    /// Returns a setting: a bare name that is not a parameter of the program is a word.
     fn word(&self, e: &Expr) -> Expr {
         match &e.kind {
             Kind::Ref(r) if r.places.is_empty() && !self.params.contains_key(&r.name) => {

@@ -99,7 +99,7 @@ impl Program {
     }
 }
 
-/// A shortest path from one node to another along dependencies, including both.
+/// Returns a shortest path from one node to another along dependencies, including both.
 fn path(needs: &[Vec<usize>], from: usize, to: usize) -> Vec<usize> {
     let mut before: HashMap<usize, usize> = HashMap::new();
     let mut work = std::collections::VecDeque::from([from]);

@@ -49,7 +49,8 @@ impl Program {
         }
     }
 
-    /// The names that depend on themselves through a state, but have no time on their left, with their time.
+    /// Returns the names that depend on themselves through a state, but have no time on their left, with
+    /// their time.
     fn steps_without_time(&self) -> HashMap<Name, Name> {
         let mut out = HashMap::new();
         let has_time = |e: &Equation| e.target.places.iter().any(is_timed);
@@ -131,7 +132,7 @@ impl Program {
         }
     }
 
-    /// Warnings for states whose steps read past the end of an input: the value there is 0.
+    /// Returns warnings for states whose steps read past the end of an input: the value there is 0.
     pub(crate) fn doubtful_ends(&self) -> Vec<Diagnostic> {
         let ahead = |e: &Equation| moving(&e.target.places).map_or(0, |t| t.1);
         let states: HashSet<&Name> =
@@ -191,7 +192,7 @@ impl Equation {
     }
 }
 
-/// The time that an equation without time on its left sums over, and the location of the read.
+/// Returns the time that an equation without time on its left sums over, and the location of the read.
 pub(crate) fn summed_time(e: &Equation) -> Option<(Name, Span)> {
     if e.projection != Projection::Sum || e.spelled || e.target.places.iter().any(is_timed) {
         return None;
@@ -204,8 +205,8 @@ pub(crate) fn summed_time(e: &Equation) -> Option<(Name, Span)> {
         .find_map(|r| moving(&r.places).filter(|(name, _)| own(name)).map(|(name, _)| (name.clone(), r.span)))
 }
 
-/// The equations that sum over time by a plain `=` and that lines with time read, directly or through names without
-/// time.
+/// Returns the equations that sum over time by a plain `=` and that lines with time read, directly or through
+/// names without time.
 fn ambiguous_sums(equations: &[&Equation]) -> Vec<usize> {
     let sums: Vec<usize> = (0..equations.len()).filter(|i| summed_time(equations[*i]).is_some()).collect();
     if sums.is_empty() {
@@ -235,12 +236,12 @@ fn note_time(r: &Ref, times: &mut HashMap<Name, usize>) -> bool {
     false
 }
 
-/// All uses of time in an equation, with their offsets.
+/// Returns all uses of time in an equation, with their offsets.
 pub(crate) fn timed_refs(e: &Equation) -> impl Iterator<Item = (&Name, i64)> {
     e.reads().into_iter().chain([&e.target]).filter_map(|r| moving(&r.places))
 }
 
-/// The extents of a constant.
+/// Returns the extents of a constant.
 pub(crate) fn array(e: &Expr) -> Option<&[usize]> {
     match &e.kind {
         Kind::Array(array) => Some(&array.shape),

@@ -102,7 +102,7 @@ fn written(
     }
 }
 
-/// The product of factors, summed over all axes except `left`.
+/// Returns the product of factors, summed over all axes except `left`.
 fn product(factors: &[Named], left: &[Name], span: Span) -> Eval<Named> {
     let value = contracted(factors, left).map_err(|x| fault(span, &x))?;
     let times = |x: Number, y| x.of(y, i64::checked_mul, |x, y| x * y);
@@ -122,7 +122,8 @@ pub(crate) fn in_words(e: &Error, called: Option<&str>) -> String {
     index_fault(e, called).unwrap_or_else(|| e.message())
 }
 
-/// The error of a routine that failed in a run, at its line of the program. `None` if the error has no line.
+/// Returns the error of a routine that failed in a run, at its line of the program. `None` if the error has
+/// no line.
 pub(crate) fn located(e: &Error, called: Option<&str>) -> Option<Diagnostic> {
     let (span, step) = failure(e)?;
     let told = in_words(e, called);

@@ -138,7 +138,7 @@ impl<'a> Solver<'a> {
         self.equations.is_relation(name)
     }
 
-    /// The name with this number.
+    /// Returns the name with this number.
     fn name(&self, name: usize) -> &Name {
         &self.equations.names[name].0
     }
@@ -154,7 +154,7 @@ impl<'a> Solver<'a> {
         group.iter().flat_map(|i| self.own(*i)).all(|e| e.reads().iter().all(plain) && !e.value.any(&casts))
     }
 
-    /// The equations of a name.
+    /// Returns the equations of a name.
     fn own(&self, name: usize) -> Vec<&'a Equation> {
         self.equations.own(name)
     }
@@ -199,7 +199,7 @@ impl<'a> Solver<'a> {
         term.evaluate_where(self.condition(e, values).filter(|_| moment.is_none()).as_ref())
     }
 
-    /// The condition under which a derivative needs the value of an equation.
+    /// Returns the condition under which a derivative needs the value of an equation.
     fn condition(&self, e: &Equation, values: &Values) -> Option<Expr> {
         let condition = condition(e, &self.needed, self.core.program)?;
         // Only conditions whose tensors have values by now can be used.

@@ -14,7 +14,7 @@ use gradus_tensor::{Device, Tensor, while_loop};
 use std::cell::RefCell;
 
 impl RuntimeCheck {
-    /// The result of a successful check.
+    /// Returns the result of a successful check.
     fn fine(self) -> Tensor {
         match self {
             RuntimeCheck::Converged => Tensor::zeros([3]).to_dtype(DType::F32),
@@ -41,7 +41,7 @@ impl Verdict {
         Verdict { verdict: rows.index_select(0, &first).squeeze([0]), ..self }
     }
 
-    /// The error, if the check failed.
+    /// Returns the error, if the check failed.
     pub(crate) fn fault(
         judged: RuntimeCheck,
         name: &Name,

@@ -64,7 +64,7 @@ pub(crate) struct Clock {
     pub(crate) within: bool,
 }
 
-/// The name of index `k` of a draft.
+/// Returns the name of index `k` of a draft.
 pub(crate) fn local(k: usize) -> Name {
     format!("#{k}").into()
 }

@@ -158,7 +158,7 @@ impl Raise<'_> {
         all
     }
 
-    /// The dtype of an operand.
+    /// Returns the dtype of an operand.
     pub(super) fn dtype(&self, operand: usize) -> DType {
         self.graph.aval(self.node.ins[operand]).dtype
     }

@@ -72,7 +72,7 @@ impl Closure {
         Closure { grow, rules: rules.iter().map(Rule::to_string).collect::<Vec<_>>().join("; ") }
     }
 
-    /// The op; registers it, so that text can name it.
+    /// Returns the op; registers it, so that text can name it.
     pub(crate) fn op(self) -> Op {
         register();
         Op::user(self)

@@ -24,27 +24,27 @@ enum Step {
 }
 
 impl Clock {
-    /// The clock at a single step.
+    /// Returns the clock at a single step.
     pub(crate) fn at(self, step: i64) -> Clock {
         Clock { step: Some(Step::One(step)), ..self }
     }
 
-    /// The clock in a loop over steps.
+    /// Returns the clock in a loop over steps.
     pub(crate) fn from(self, first: i64) -> Clock {
         Clock { depth: self.depth + 1, step: Some(Step::Each(self.depth, first)) }
     }
 
-    /// The clock in a loop that is not over steps.
+    /// Returns the clock in a loop that is not over steps.
     pub(crate) fn looped(self) -> Clock {
         Clock { depth: self.depth + 1, ..self }
     }
 
-    /// The clock where no step is known, because all are computed at once.
+    /// Returns the clock where no step is known, because all are computed at once.
     pub(crate) fn unknown(self) -> Clock {
         Clock { step: None, ..self }
     }
 
-    /// The clock of a line whose steps are numbered from another one.
+    /// Returns the clock of a line whose steps are numbered from another one.
     pub(crate) fn later(self, by: i64) -> Clock {
         let step = self.step.map(|step| match step {
             Step::One(at) => Step::One(at + by),
@@ -53,7 +53,7 @@ impl Clock {
         Clock { step, ..self }
     }
 
-    /// The text of a location and this clock.
+    /// Returns the text of a location and this clock.
     pub(crate) fn line(self, span: Span) -> String {
         let Span { file, start, end } = span;
         let (number, first) = match self.step {
@@ -65,7 +65,7 @@ impl Clock {
     }
 }
 
-/// The location in the program at which a run failed, and the time step, if the error has them.
+/// Returns the location in the program at which a run failed, and the time step, if the error has them.
 pub(crate) fn failure(e: &Error) -> Option<(Span, Option<i64>)> {
     let words: Vec<&str> = e.line()?.split(' ').collect();
     let [file, start, end, depth, number, first] = words[..] else { return None };

@@ -51,13 +51,13 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The size of the domain of an argument position, if it has one.
+    /// Returns the size of the domain of an argument position, if it has one.
     pub(crate) fn domain_size(&self, name: &str, position: usize) -> Option<usize> {
         let domain = self.domains.number(name, position)?;
         self.domains.size(domain, |n| self.axes.get(n).map(|a| a.0))
     }
 
-    /// The same options with another number of time steps.
+    /// Returns the same options with another number of time steps.
     pub(crate) fn lasting(self, steps: usize) -> Options {
         Options { steps, ..self }
     }

@@ -11,8 +11,8 @@ use gradus_ir::Aval;
 use std::collections::{BTreeMap, HashMap};
 
 impl Program {
-    /// The number of time steps: that of `--steps`, of `axis`, and of inputs and constants with time, which must
-    /// agree. If there is none, it is one; an error for a state without a start.
+    /// Returns the number of time steps: that of `--steps`, of `axis`, and of inputs and constants with time,
+    /// which must agree. If there is none, it is one; an error for a state without a start.
     pub(crate) fn steps(
         &self,
         inputs: &BTreeMap<Name, Aval>,
@@ -100,7 +100,7 @@ impl Program {
         inputs.contains_key(name) || self.equations.iter().any(|e| e.target.name == *name && at_first(e))
     }
 
-    /// A state that takes one step because nothing says how many steps there are.
+    /// Returns a state that takes one step because nothing says how many steps there are.
     pub fn single_step(&self, inputs: &BTreeMap<Name, Aval>, settings: &Settings) -> Option<&Name> {
         let ahead = |e: &&Equation| moving(&e.target.places).is_some_and(|t| t.1 > 0);
         let state = self.equations.iter().find(ahead).filter(|_| self.times.is_empty())?;
@@ -111,7 +111,7 @@ impl Program {
         (one && open).then_some(&state.target.name)
     }
 
-    /// The undefined conditions of times that these names depend on.
+    /// Returns the undefined conditions of times that these names depend on.
     pub fn undecided(&self, names: &[Name]) -> Vec<&Name> {
         let needed = self.needed(names);
         let own = self.equations.iter().filter(|e| needed.contains(&e.target.name));
@@ -121,7 +121,8 @@ impl Program {
         open
     }
 
-    /// A name that an equation reads with time, but that is defined with a plain index there, and that index.
+    /// Returns a name that an equation reads with time, but that is defined with a plain index there, and
+    /// that index.
     fn read_as_time(&self, e: &Equation) -> Option<(Name, Name)> {
         let own = self.equations.iter().filter(|other| other.target.name == e.target.name);
         own.flat_map(Equation::reads).find_map(|r| {
@@ -133,8 +134,8 @@ impl Program {
         })
     }
 
-    /// The extent of time in an equation with time on its left: that of a constant, or of a tensor read with time as a
-    /// plain index.
+    /// Returns the extent of time in an equation with time on its left: that of a constant, or of a tensor
+    /// read with time as a plain index.
     fn extent_of(&self, time: &Name, e: &Equation, inputs: &BTreeMap<Name, Aval>) -> Option<(usize, Span)> {
         let keys = keys(&e.target);
         if let Some(shape) = array(&e.value).filter(|s| s.len() == keys.len()) {
@@ -153,7 +154,7 @@ impl Program {
         })
     }
 
-    /// The number of time steps for inputs of these types.
+    /// Returns the number of time steps for inputs of these types.
     pub fn time_steps(&self, inputs: &BTreeMap<Name, Aval>, settings: &Settings) -> Result<usize, Faults> {
         let mut faults = Vec::new();
         let options = self.options(inputs, settings, &mut faults);

@@ -221,7 +221,7 @@ impl Trie {
         false
     }
 
-    /// All tuples one after the other, in the relation's own order of columns.
+    /// Returns all tuples one after the other, in the relation's own order of columns.
     pub(super) fn tuples(&self) -> Vec<u32> {
         fn walk(node: &Node, order: &[usize], tuple: &mut [u32], out: &mut Vec<u32>) {
             node.each(|x, below| {

@@ -162,7 +162,7 @@ fn is_number(kind: &Kind) -> bool {
     matches!(kind, Kind::Number(_)) || matches!(kind, Kind::Array(a) if a.shape.is_empty())
 }
 
-/// The precedence of an expression: higher binds tighter.
+/// Returns the precedence of an expression: higher binds tighter.
 fn tightness(kind: &Kind) -> u8 {
     match kind {
         Kind::Choose(_) => 0,

@@ -32,7 +32,7 @@ fn symmetric(name: &'static str, left: &'static str, settings: &str, expected: E
     case(name, left, &call, SQUARE, expected).after(STEEP)
 }
 
-/// The solution for vectors, taken as columns.
+/// Returns the solution for vectors, taken as columns.
 fn columns(t: &[Tensor]) -> Tensor {
     steep(t).solve(&t[1].unsqueeze(-1)).squeeze(-1)
 }

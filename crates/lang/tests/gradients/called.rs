@@ -7,7 +7,7 @@ use gradus_lang::GradientOptions;
 use gradus_lang::ast::Name;
 use std::collections::BTreeMap;
 
-/// The gradient of a name, plain and merged.
+/// Returns the gradient of a name, plain and merged.
 fn gradients(text: &str, of: &str) -> [Vec<f64>; 2] {
     [false, true].map(|merged| {
         let program = load(text);

@@ -8,7 +8,8 @@ use crate::elaborate::core::{Call, Expr};
 use crate::syntax::ast::Name;
 
 impl Back<'_, '_> {
-    /// The conditions under which the value of the equation contributes: where its name is needed, and its guard.
+    /// Returns the conditions under which the value of the equation contributes: where its name is needed,
+    /// and its guard.
     pub(super) fn conditions(&self) -> Vec<Mask> {
         let (e, program, needed) = (self.equation, self.program, &self.walk.needed);
         let elsewhere = || {
@@ -52,7 +53,7 @@ impl Back<'_, '_> {
         Some(())
     }
 
-    /// A cotangent that is 0 where the current branches are not taken.
+    /// Returns a cotangent that is 0 where the current branches are not taken.
     pub(super) fn chosen(&mut self, ct: Expr) -> Expr {
         let masks = self.masks.clone();
         nested(&self.masks_apart(&masks), ct)

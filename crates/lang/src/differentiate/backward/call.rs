@@ -10,8 +10,8 @@ use crate::syntax::indices::moving;
 use std::collections::HashMap;
 
 impl Back<'_, '_> {
-    /// The cotangent of a positional call that is a part of a right side, without indices that the result
-    /// lacks: these would be taken for names of its axes.
+    /// Returns the cotangent of a positional call that is a part of a right side, without indices that the
+    /// result lacks: these would be taken for names of its axes.
     fn without_others(&self, e: &Expr, ct: Expr) -> Expr {
         let own = e.axis_order(self.program);
         // Contributions of a line with time are summed over its steps where they are added.
@@ -22,8 +22,8 @@ impl Back<'_, '_> {
         }
     }
 
-    /// The cotangent of a call, summed over others than its indices. After that, a branch counts as taken if it is taken
-    /// at any of their positions.
+    /// Returns the cotangent of a call, summed over others than its indices. After that, a branch counts as
+    /// taken if it is taken at any of their positions.
     fn closing(&mut self, e: &Expr, c: &Call, ct: Expr) -> Expr {
         let mut own = e.axis_order(self.program);
         if c.takes_names_from_left(self.program) {
@@ -127,7 +127,7 @@ impl Back<'_, '_> {
         ct.renamed(&names)
     }
 
-    /// A call of the derivative of a call, with the same axes and temperature.
+    /// Returns a call of the derivative of a call, with the same axes and temperature.
     fn derivative(
         &self,
         c: &Call,
@@ -165,7 +165,7 @@ impl Back<'_, '_> {
         self.made(function.into(), vec![body, ct], vec![("wrt".into(), text("x"))], Some(axes))
     }
 
-    /// A read of the left side, if it equals this expression.
+    /// Returns a read of the left side, if it equals this expression.
     fn result(&self, e: &Expr) -> Option<Expr> {
         let target = &self.equation.target;
         let d = self.program.definition(&target.name)?;
@@ -178,7 +178,7 @@ impl Back<'_, '_> {
     }
 }
 
-/// A call with its axes among its settings, so that its text has them.
+/// Returns a call with its axes among its settings, so that its text has them.
 fn settled(mut e: Expr) -> Expr {
     if let Kind::Call(call) = &mut e.kind {
         call.settings = call.surface().named;
@@ -187,7 +187,8 @@ fn settled(mut e: Expr) -> Expr {
     e
 }
 
-/// The settings of a derivative for the argument `which`; for higher orders, `wrt` lists the arguments in order.
+/// Returns the settings of a derivative for the argument `which`; for higher orders, `wrt` lists the
+/// arguments in order.
 fn with_respect_to(settings: &[(Name, ast::Expr)], which: &str) -> Vec<(Name, ast::Expr)> {
     let mut out: Vec<(Name, ast::Expr)> = settings.iter().filter(|(k, _)| &**k != "wrt").cloned().collect();
     let before = settings.iter().find(|(k, _)| &**k == "wrt").map(|(_, v)| &v.kind);

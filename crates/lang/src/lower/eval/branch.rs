@@ -9,7 +9,7 @@ use crate::elaborate::scope::distinct;
 use crate::syntax::ast::Name;
 use gradus_ir::Class;
 
-/// The negation of a condition.
+/// Returns the negation of a condition.
 pub(super) fn not(truth: &Named) -> Named {
     truth.with(truth.tensor.logical_not())
 }
@@ -65,8 +65,8 @@ impl Term<'_> {
         out
     }
 
-    /// A tensor that a branch reads. Its value is unchanged, but it is constant where the branch is not taken, so the
-    /// gradient from there is 0 even if the derivative of the branch is not finite.
+    /// Returns a tensor that a branch reads. Its value is unchanged, but it is constant where the branch is
+    /// not taken, so the gradient from there is 0 even if the derivative of the branch is not finite.
     pub(super) fn where_taken(&self, x: Named) -> Named {
         if x.tensor.dtype().class() < Class::Float {
             return x;

@@ -20,14 +20,15 @@ use std::sync::atomic::Ordering;
 /// The key of the current time step among the values at that step; not a name that a program can write.
 pub(crate) const NOW: &str = "*";
 
-/// The error for a function that does not accept complex numbers.
+/// Returns the error for a function that does not accept complex numbers.
 fn no_complex(function: &Name, span: Span) -> Fault {
     let what = format!("`{function}` is not defined for complex numbers");
     let fault = Diagnostic::error(span, what).here("complex");
     fault.help("use its parts, real(…) and imag(…), or its magnitude, abs(…)").into()
 }
 
-/// The error of a builtin, with the builtin's name and its arguments instead of the op and its operands.
+/// Returns the error of a builtin, with the builtin's name and its arguments instead of the op and its
+/// operands.
 fn refused(function: &str, args: &[Named], span: Span, e: &Error) -> Fault {
     if let Some(what) = index_fault(e, Some(function)) {
         return Diagnostic::error(span, what).into();
@@ -59,7 +60,7 @@ fn refused(function: &str, args: &[Named], span: Span, e: &Error) -> Fault {
     }
 }
 
-/// The axes `own` in the order of `names`, unless some are named by the left side only.
+/// Returns the axes `own` in the order of `names`, unless some are named by the left side only.
 fn in_order(names: &[Name], own: Vec<Name>) -> Vec<Name> {
     let out: Vec<Name> = names.iter().filter(|n| own.contains(n)).cloned().collect();
     if out.len() == own.len() { out } else { own }
@@ -104,12 +105,12 @@ impl Term<'_> {
         self.of_places(callee, places, index, span)
     }
 
-    /// The number of the current time step.
+    /// Returns the number of the current time step.
     pub(super) fn step(&self) -> Option<&Tensor> {
         self.moment?.get(&(NOW.into(), 0)).map(|v| &v.tensor)
     }
 
-    /// The number of the current time step, if `index` is the time of this line.
+    /// Returns the number of the current time step, if `index` is the time of this line.
     pub(super) fn current_step(&self, index: &Name) -> Option<&Tensor> {
         moving(&self.equation.target.places).filter(|t| t.0 == index)?;
         self.step()
@@ -275,8 +276,8 @@ impl Term<'_> {
         })
     }
 
-    /// The axes of a call as positions in its first argument, whose axes are known only now: those of `axis=`, else the
-    /// dotted index, else the last. A reduction without either is over all axes.
+    /// Returns the axes of a call as positions in its first argument, whose axes are known only now: those of
+    /// `axis=`, else the dotted index, else the last. A reduction without either is over all axes.
     fn axes(&self, given: &[(Name, Setting)], first: &Named, call: &Call) -> Eval<Vec<isize>> {
         let span = call.axes_at;
         let rank = first.axes.len() as f64;
@@ -378,8 +379,8 @@ impl Term<'_> {
         Ok(Named::new(tensor, axes).diagonal())
     }
 
-    /// The number of time steps of a function: that of `axis`, or the extent of a parameter that has the time among
-    /// its indices. If neither exists, the function runs within the time of its caller.
+    /// Returns the number of time steps of a function: that of `axis`, or the extent of a parameter that has
+    /// the time among its indices. If neither exists, the function runs within the time of its caller.
     fn steps_of(&self, f: &Function, values: &Values) -> Option<usize> {
         let (time, _) = f.body.iter().find_map(|e| moving(&e.target.places))?;
         if let Some((n, _)) = self.options.axes.get(time) {

@@ -217,7 +217,7 @@ fn knows_places_only(callee: &Callee) -> bool {
     callee.shape().is_of_any_size() && !matches!(callee.base, Base::User(_))
 }
 
-/// The number of positions of a range within `n`.
+/// Returns the number of positions of a range within `n`.
 fn range_len(n: usize, from: Option<i64>, to: Option<i64>, by: i64) -> usize {
     let n = n as i64;
     let within = |x: i64, low: i64, high: i64| (if x < 0 { x + n } else { x }).clamp(low, high);
@@ -230,7 +230,7 @@ fn range_len(n: usize, from: Option<i64>, to: Option<i64>, by: i64) -> usize {
     count.max(0) as usize
 }
 
-/// Elements `from..from + len` along an axis, with 0 outside the tensor.
+/// Returns elements `from..from + len` along an axis, with 0 outside the tensor.
 pub(crate) fn window(t: &Tensor, axis: usize, from: i64, len: usize) -> Tensor {
     let (n, len) = (t.dim(axis as isize) as i64, len as i64);
     let (first, last) = (from.clamp(0, n), (from + len).clamp(0, n));

@@ -19,7 +19,7 @@ struct Read<'e> {
 }
 
 impl Term<'_> {
-    /// The factors and the offset of index arithmetic as numbers.
+    /// Returns the factors and the offset of index arithmetic as numbers.
     pub(super) fn factors_of<'e>(&self, sum: &'e Affine) -> Eval<(Vec<(i64, &'e Name)>, i64)> {
         let whole = |e: &Expr| {
             let x = number(e, &self.options.numbers)?;
@@ -32,7 +32,7 @@ impl Term<'_> {
         Ok((terms, whole(&sum.offset)?))
     }
 
-    /// The size of an index, if known.
+    /// Returns the size of an index, if known.
     pub(super) fn size_of(&self, index: &Name) -> Option<usize> {
         let declared = |name: &str| self.options.axes.get(name).map(|a| a.0);
         let said = self.sizes.get(index).map(|s| s.0).or_else(|| declared(index));
@@ -98,7 +98,7 @@ impl Term<'_> {
         self.size_of(name).is_none() && self.current_step(name).is_none()
     }
 
-    /// The largest size of an index for which a read is in range for all values of the other indices.
+    /// Returns the largest size of an index for which a read is in range for all values of the other indices.
     fn largest(&self, read: &Read<'_>, name: &Name) -> usize {
         let (mut low, mut high) = (read.offset, read.offset);
         let mut own = 0;
@@ -151,7 +151,8 @@ impl Term<'_> {
         Ok(())
     }
 
-    /// The indices of a tensor with their extents, without its time if it is read at the current step.
+    /// Returns the indices of a tensor with their extents, without its time if it is read at the current
+    /// step.
     pub(super) fn extents_of<'e>(&self, r: &'e Ref) -> Eval<Vec<(&'e Place, usize)>> {
         if self.options.numbers.contains_key(&r.name) && r.places.is_empty() {
             return Ok(Vec::new());
@@ -163,7 +164,7 @@ impl Term<'_> {
         Ok(places.zip(extents).collect())
     }
 
-    /// The size of an index; an error if it is unknown.
+    /// Returns the size of an index; an error if it is unknown.
     pub(super) fn sized(&self, name: &Name, span: Span) -> Eval<usize> {
         self.size_of(name).ok_or_else(|| {
             let what = format!("the size of index `{name}` is not known");

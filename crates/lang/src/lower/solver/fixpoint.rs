@@ -58,7 +58,7 @@ impl<'a> Solver<'a> {
         group.iter().map(|i| self.name(*i).clone()).collect()
     }
 
-    /// The extents of names that depend on themselves, from all other uses of their indices.
+    /// Returns the extents of names that depend on themselves, from all other uses of their indices.
     pub(super) fn group_sizes(&self, group: &[usize]) -> Eval<Vec<Extents>> {
         let names = self.group_names(group);
         let rank = |i: &usize| self.own(*i).first().copied().map_or(0, |e| e.target.places.len());
@@ -263,14 +263,14 @@ impl<'a> Solver<'a> {
         group.iter().flat_map(|i| self.own(*i)).all(plain)
     }
 
-    /// The extent of an axis that a call added.
+    /// Returns the extent of an axis that a call added.
     pub(super) fn brought_extent(&self, axis: &Name) -> usize {
         let all = self.values.values().flatten();
         let mut found = all.filter_map(|v| Some((v, v.batch.iter().position(|b| b == axis)?)));
         found.next().map_or(1, |(v, at)| v.tensor.dim(at as isize))
     }
 
-    /// The initial values of a group: empty, with all indices and all axes that a call added.
+    /// Returns the initial values of a group: empty, with all indices and all axes that a call added.
     fn start(
         &self,
         group: &[usize],
@@ -286,8 +286,8 @@ impl<'a> Solver<'a> {
         (0..group.len()).map(one).collect()
     }
 
-    /// The dtypes of names that depend on themselves: those that a round gives. A name without a known dtype takes
-    /// that of the other operands, as booleans do.
+    /// Returns the dtypes of names that depend on themselves: those that a round gives. A name without a
+    /// known dtype takes that of the other operands, as booleans do.
     fn kinds(
         &self,
         group: &[usize],
@@ -315,7 +315,7 @@ impl<'a> Solver<'a> {
         Ok(group.iter().zip(kinds).map(known).collect())
     }
 
-    /// The axes that calls add to the names of a group: a name that reads another has its axes too.
+    /// Returns the axes that calls add to the names of a group: a name that reads another has its axes too.
     fn brought(&self, group: &[usize], names: &[Name], sizes: &[Extents]) -> Eval<Vec<Vec<Name>>> {
         let mut brought = vec![Vec::new(); group.len()];
         let dtype = |i: &usize| if self.is_relation(*i) { DType::Bool } else { self.options.float };
@@ -333,7 +333,7 @@ impl<'a> Solver<'a> {
         Ok(brought)
     }
 
-    /// The values with some names set, with the axes that a call added.
+    /// Returns the values with some names set, with the axes that a call added.
     fn with(&self, names: &[Name], given: &[Tensor], brought: &[Vec<Name>]) -> Values {
         let mut values = self.values.clone();
         give(&mut values, names, given, brought);
@@ -425,7 +425,7 @@ impl<'a> Solver<'a> {
         self.joined(&terms, self.is_relation(name), None)
     }
 
-    /// The facts that follow from new ones.
+    /// Returns the facts that follow from new ones.
     fn derived(
         &self,
         group: &[usize],

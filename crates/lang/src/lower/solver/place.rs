@@ -18,8 +18,8 @@ use gradus_tensor::Tensor;
 pub(super) type Moments = (i64, i64);
 
 impl<'a> Solver<'a> {
-    /// The value of a name from the terms of all its equations. Inside a loop over time (`sizes` given) there is no
-    /// time axis.
+    /// Returns the value of a name from the terms of all its equations. Inside a loop over time (`sizes`
+    /// given) there is no time axis.
     pub(super) fn joined(
         &self,
         terms: &[(&'a Equation, Named)],
@@ -112,14 +112,14 @@ impl<'a> Solver<'a> {
         out
     }
 
-    /// The function, if the right side is a call along axes that it keeps.
+    /// Returns the function, if the right side is a call along axes that it keeps.
     fn keeps_names(&self, e: &Equation) -> Option<Name> {
         let Kind::Call(call) = &e.value.kind else { return None };
         (call.callee.shape() == Shape::Along).then(|| call.function.clone())
     }
 
-    /// The time steps that some equations define, if their left sides have time. Time starts at 0: earlier
-    /// writes are dropped, like writes out of range of other indices.
+    /// Returns the time steps that some equations define, if their left sides have time. Time starts at 0:
+    /// earlier writes are dropped, like writes out of range of other indices.
     pub(super) fn moments<'e>(&self, equations: impl Iterator<Item = &'e Equation>) -> Option<Moments> {
         let mut all: Option<Moments> = None;
         let mut absolute = Vec::new();
@@ -290,7 +290,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// The location of an index in an expression; the entire call, if the call may change sizes.
+/// Returns the location of an index in an expression; the entire call, if the call may change sizes.
 fn seen(e: &Expr, index: &Name) -> Option<Span> {
     match &e.kind {
         Kind::Ref(r) => r.places.iter().find(|p| key(p).as_ref() == Some(index)).map(|p| p.span),
@@ -303,7 +303,7 @@ fn seen(e: &Expr, index: &Name) -> Option<Span> {
     }
 }
 
-/// An index without its offset.
+/// Returns an index without its offset.
 pub(super) fn bare(index: &Index) -> String {
     match index {
         Index::Named(name, _) | Index::Time(name, _) | Index::Slice(Some(name), ..) => name.to_string(),
@@ -349,8 +349,8 @@ fn is_partial(e: &Equation) -> bool {
 }
 
 impl Ground<'_> {
-    /// A term at the indices of the left side: repeated along missing ones, shifted by offsets, on diagonals, at fixed
-    /// positions.
+    /// Returns a term at the indices of the left side: repeated along missing ones, shifted by offsets, on
+    /// diagonals, at fixed positions.
     pub(super) fn placed(&self, e: &Equation, value: &Named) -> Tensor {
         let Ground { batch, extents, sizes, start, steps, inside } = *self;
         let mut axes: Vec<Name> = batch.to_vec();

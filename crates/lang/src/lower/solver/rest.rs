@@ -25,7 +25,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// The carries before the first round, for names that start with these values.
+    /// Returns the carries before the first round, for names that start with these values.
     pub(super) fn start(&self, begin: &[Tensor]) -> Vec<Tensor> {
         let largest = begin.iter().map(|t| self.size(&t.to_dtype(self.float)));
         // The first round changes numbers by up to their full size, which is less than half of this mark.
@@ -34,12 +34,12 @@ impl Watch {
         largest.chain([last, mark, since, halving, moved, left, allowed].map(scalar)).collect()
     }
 
-    /// The magnitudes of numbers; 0 for an infinity that is a valid value.
+    /// Returns the magnitudes of numbers; 0 for an infinity that is a valid value.
     fn size(&self, t: &Tensor) -> Tensor {
         if self.infinite { t.is_inf().select(&t.zeros_like(), &t.abs()) } else { t.abs() }
     }
 
-    /// The carries after a round from `before` to `now`.
+    /// Returns the carries after a round from `before` to `now`.
     pub(super) fn after(&self, carries: &[Tensor], before: &[Tensor], now: &[Tensor]) -> Vec<Tensor> {
         let (mut largest, own) = (carries[..now.len()].to_vec(), &carries[now.len()..]);
         let mut move_now = scalar(0.0);
@@ -88,7 +88,7 @@ impl Watch {
         own[5].gt(&own[6]).logical_and(&own[0].ne(0.0))
     }
 
-    /// The result of the convergence check after the last round.
+    /// Returns the result of the convergence check after the last round.
     pub(super) fn verdict(carries: &[Tensor]) -> Tensor {
         let own = &carries[carries.len() - OWN..];
         Tensor::stack(&[&own[4], &own[5], &own[6]], 0)

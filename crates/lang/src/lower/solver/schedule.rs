@@ -12,12 +12,12 @@ use crate::syntax::order::components;
 use crate::syntax::source::Span;
 use std::collections::HashMap;
 
-/// The offset of a time index: 1 for `*t+1`.
+/// Returns the offset of a time index: 1 for `*t+1`.
 pub(super) fn offset(places: &[Place]) -> Option<i64> {
     moving(places).map(|t| t.1)
 }
 
-/// The fixed time step among some indices: 0 for `*0`.
+/// Returns the fixed time step among some indices: 0 for `*0`.
 pub(super) fn fixed(places: &[Place]) -> Option<i64> {
     places.iter().find_map(|p| match p.index {
         Index::Moment(at) => Some(at),
@@ -79,7 +79,7 @@ impl<'a> Solver<'a> {
         e.any_read(&mut |r| names.contains_key(&r.name))
     }
 
-    /// The schedule of a group.
+    /// Returns the schedule of a group.
     pub(super) fn schedule(&self, group: &[usize], by_condition: bool) -> Eval<Schedule<'a>> {
         let names: Vec<Name> = group.iter().map(|i| self.name(*i).clone()).collect();
         let at: Group = names.iter().enumerate().map(|(g, n)| (n.clone(), g)).collect();
@@ -138,7 +138,7 @@ impl<'a> Solver<'a> {
         components(&now).iter().all(|c| c.len() == 1 && !now[c[0]].contains(&c[0]))
     }
 
-    /// The error that no order exists.
+    /// Returns the error that no order exists.
     fn unordered(
         &self,
         group: &[usize],

@@ -52,8 +52,8 @@ impl Row {
 }
 
 impl<'a> Solver<'a> {
-    /// The values of a name without the loop, by time step: a given start, fixed steps, and equations that read
-    /// nothing of the group.
+    /// Returns the values of a name without the loop, by time step: a given start, fixed steps, and equations
+    /// that read nothing of the group.
     pub(super) fn known(&self, frame: &Frame<'_, 'a>, g: usize) -> Eval<(Tensor, Before)> {
         let (names, name): (&Group, usize) = (&frame.schedule.at, frame.group[g]);
         let (extents, (low, high)) = (self.extents(frame, g), frame.moments);
@@ -111,7 +111,7 @@ impl<'a> Solver<'a> {
         Ok((rows.iter().fold(empty, |all, row| row.added(&all, low)), own))
     }
 
-    /// The value of a line at a fixed step, without time.
+    /// Returns the value of a line at a fixed step, without time.
     fn row(
         &self,
         e: &'a Equation,
@@ -175,7 +175,7 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The lines at fixed steps that read the group.
+    /// Returns the lines at fixed steps that read the group.
     fn fixed_lines(&self, frame: &Frame<'_, 'a>) -> Vec<(usize, &'a Equation)> {
         let own = |(g, i): (usize, &usize)| self.own(*i).into_iter().map(move |e| (g, e)).collect::<Vec<_>>();
         let mut all: Vec<(usize, &'a Equation)> = frame.group.iter().enumerate().flat_map(own).collect();

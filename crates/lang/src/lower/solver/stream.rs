@@ -151,7 +151,8 @@ impl<'a> Solver<'a> {
         Ok(Inputs { stacks, slices, first_known, known, before })
     }
 
-    /// The extents of a name of the group at one time step, after those of all axes that a call added.
+    /// Returns the extents of a name of the group at one time step, after those of all axes that a call
+    /// added.
     pub(super) fn extents(&self, frame: &Frame<'_, 'a>, g: usize) -> Vec<usize> {
         let own = frame.sizes[g].iter().zip(self.time_places(frame.group[g])).filter(|(_, time)| !time);
         let lead = self.batch.iter().map(|b| self.brought_extent(b));
@@ -243,9 +244,9 @@ impl<'a> Solver<'a> {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// All values, with those of the current step for an equation that reads a fixed step of the group. If no
-    /// earlier segment has computed the fixed step, it is the current one, which is then a segment of its
-    /// own.
+    /// Returns all values, with those of the current step for an equation that reads a fixed step of the
+    /// group. If no earlier segment has computed the fixed step, it is the current one, which is then a
+    /// segment of its own.
     fn with_this_step<'v>(
         &self,
         frame: &Frame<'_, 'a>,
@@ -270,14 +271,14 @@ impl<'a> Solver<'a> {
         out
     }
 
-    /// The reduction by which lines of a name with time combine at one step.
+    /// Returns the reduction by which lines of a name with time combine at one step.
     pub(super) fn reduction(&self, frame: &Frame<'_, 'a>, g: usize) -> Projection {
         let own = self.own(frame.group[g]);
         let moves = own.iter().find(|e| offset(&e.target.places).is_some());
         moves.or(own.first()).map_or(Projection::Sum, |e| e.projection)
     }
 
-    /// The carries after a step.
+    /// Returns the carries after a step.
     fn carried(lags: usize, carries: &[Tensor], now: &[Tensor]) -> Vec<Tensor> {
         let mut next = Vec::new();
         for (g, value) in now.iter().enumerate() {
@@ -287,7 +288,7 @@ impl<'a> Solver<'a> {
         next
     }
 
-    /// The dtypes of the group's names: those that a step gives them.
+    /// Returns the dtypes of the group's names: those that a step gives them.
     pub(super) fn dtypes_of_steps(
         &self,
         frame: &Frame<'_, 'a>,
@@ -324,7 +325,7 @@ impl<'a> Solver<'a> {
         self.kinds_of_steps(&inputs.before, &inside, round)
     }
 
-    /// The values of names before the first step, as many as are read; 0 if there are none.
+    /// Returns the values of names before the first step, as many as are read; 0 if there are none.
     fn starts(&self, frame: &Frame<'_, 'a>, inputs: &Inputs, dtypes: &[DType]) -> Vec<Tensor> {
         let mut out = Vec::new();
         for (g, dtype) in dtypes.iter().enumerate() {
@@ -448,7 +449,7 @@ impl<'a> Solver<'a> {
         self.late(frame)
     }
 
-    /// All values, with those of the group at the time steps computed so far.
+    /// Returns all values, with those of the group at the time steps computed so far.
     pub(super) fn so_far(
         &self,
         frame: &Frame<'_, 'a>,
@@ -523,7 +524,7 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// A value with all axes that a call added.
+    /// Returns a value with all axes that a call added.
     pub(super) fn with_all_brought(&self, value: &Value) -> Tensor {
         let own = value.tensor.shape()[value.batch.len()..].to_vec();
         let (mut tensor, mut extents) = (value.tensor.clone(), Vec::new());
@@ -544,8 +545,8 @@ impl<'a> Solver<'a> {
         places.iter().map(is_timed)
     }
 
-    /// The values at one step that a line reads from outside its group, and those of names of the group with known
-    /// sizes.
+    /// Returns the values at one step that a line reads from outside its group, and those of names of the
+    /// group with known sizes.
     pub(super) fn sample(
         &self,
         e: &Equation,

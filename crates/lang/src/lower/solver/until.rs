@@ -81,14 +81,14 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The time of a group and its condition, if it ends by a condition only.
+    /// Returns the time of a group and its condition, if it ends by a condition only.
     pub(super) fn goes_on(&self, group: &[usize]) -> Option<(&'a Name, &'a Name, Span)> {
         let mut own = group.iter().flat_map(|i| self.own(*i));
         let (time, _) = own.find_map(|e| moving(&e.target.places))?;
         self.core.program.times.get(time).map(|(go, at)| (time, go, *at))
     }
 
-    /// The error for a condition that does not depend on the states of its time.
+    /// Returns the error for a condition that does not depend on the states of its time.
     fn independent_condition(&self, go: &Name, at: Span) -> Fault {
         let what =
             format!("the time ends when `{go}` does not hold, but `{go}` does not depend on its states");

@@ -106,7 +106,7 @@ impl Parser<'_> {
         matches!(rest.next(), Some(Token::Sign(":" | "::")))
     }
 
-    /// A range, with an optional name, or a single position.
+    /// Parses a range, with an optional name, or a single position.
     fn range(&mut self, name: Option<Name>) -> Read<Index> {
         if self.is(":") || self.is("::") {
             return self.slice(name, None);
@@ -139,7 +139,7 @@ impl Parser<'_> {
     }
 }
 
-/// The indices that arguments in parentheses represent, as in `Anc(x, y')`, `Anc(1, x)`, `Next(x+1)`.
+/// Returns the indices that arguments in parentheses represent, as in `Anc(x, y')`, `Anc(1, x)`, `Next(x+1)`.
 pub(crate) fn places_of(args: &[Expr]) -> Option<Vec<Place>> {
     args.iter().map(place_of).collect()
 }

@@ -8,7 +8,7 @@ use crate::syntax::source::Span;
 use crate::syntax::token::Token;
 
 impl Parser<'_> {
-    /// All statements up to the end of the text, or to `}` inside a block.
+    /// Parses all statements up to the end of the text, or to `}` inside a block.
     pub(super) fn statements(&mut self) -> Vec<Statement> {
         let (mut out, mut extents) = (Vec::new(), Vec::new());
         loop {
