@@ -282,7 +282,7 @@ fn rename_all(axes: &mut [Name], at: &[usize], left: &[Name]) {
     }
 }
 
-/// Names new last axes as `axis=` says, else by the new names of the left side.
+/// Names new last axes by `axis=`, else by the new names of the left side.
 fn grow(axes: &mut Vec<Name>, rank: usize, said: &[Name], left: &[Name]) {
     let count = rank.saturating_sub(axes.len());
     let new: Vec<Name> = left.iter().filter(|l| !axes.contains(l)).cloned().collect();

@@ -73,7 +73,7 @@ pub(crate) fn own_names(f: &Function, args: &[Vec<Name>]) -> Option<Vec<Name>> {
     Some(out)
 }
 
-/// Returns the position of the argument that a derivative is taken for, if the call says so by `wrt`.
+/// Returns the position of the argument that a derivative is taken for, if `wrt` names one.
 pub(crate) fn differentiated(callee: &Callee, call: &Call) -> Option<usize> {
     let last = match call.named.iter().find(|(k, _)| &**k == "wrt").map(|(_, v)| &v.kind) {
         Some(Kind::List(all)) => all.last().map(|e| &e.kind),

@@ -320,7 +320,7 @@ impl Callee {
         Signature { params: self.params(), keys: self.keys(), order: self.order }
     }
 
-    /// True for each argument of a call that receives no gradient.
+    /// Returns, for each argument of a call, true if it receives no gradient.
     pub(crate) fn still(&self, call: &Call) -> Vec<bool> {
         let (count, axis) = (call.args.len(), along(call));
         let pulled = call.named.iter().any(|(k, _)| &**k == "wrt");

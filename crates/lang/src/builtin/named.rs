@@ -93,7 +93,7 @@ impl Named {
         self.with(if whole { exact.to_dtype(DType::I64).to_dtype(dtype) } else { exact.to_dtype(dtype) })
     }
 
-    /// True for integers without a fixed dtype.
+    /// Returns true for integers without a fixed dtype.
     pub(crate) fn is_whole_literal(&self) -> bool {
         self.written.as_ref().is_some_and(Written::is_whole)
     }

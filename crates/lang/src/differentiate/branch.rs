@@ -70,8 +70,8 @@ pub(super) fn has_many(cases: &[[Expr; 2]]) -> bool {
     cases.len() > MOST_CHOICES
 }
 
-/// Returns a cotangent where all of some branches are taken, one inside of the other or, where there are
-/// many, case by case.
+/// Returns a cotangent that is 0 unless all branches are taken: by nested choices or, for more than
+/// `MOST_CHOICES`, case by case.
 pub(super) fn nested(masks: &[Mask], ct: Expr) -> Expr {
     let (last, before) = match masks.split_last() {
         Some(parts) if masks.len() > MOST_CHOICES => parts,

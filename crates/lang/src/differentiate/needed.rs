@@ -1,6 +1,6 @@
 //! Finds where names are needed. A name that only branches read is needed only where they are taken, so its
-//! derivative, which may be infinite elsewhere, must not contribute there. The result is the same as if the expression
-//! were written inside the branch.
+//! derivative, which may be infinite elsewhere, must not contribute there. The result is the same as if the
+//! expression were written inside the branch.
 
 use super::branch::{Mask, behind, branches, guard, joined};
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Place, Ref};

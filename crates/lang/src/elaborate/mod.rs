@@ -117,7 +117,7 @@ impl<'a> Elaborate<'a> {
         }
     }
 
-    /// Returns a right side, of which the equation's reduction covers the outermost product.
+    /// Elaborates a right side, whose outermost product the equation's reduction covers.
     fn right_side(&self, e: &ast::Expr, keep: &Names) -> Expr {
         let mut keep = keep.clone();
         keep.extend(self.equation.guard.iter().flat_map(occurrences));
@@ -135,7 +135,8 @@ impl<'a> Elaborate<'a> {
         out
     }
 
-    /// Returns the outermost part of a right side whose reduction is not a sum: its product is not summed.
+    /// Elaborates the outermost part of a right side under a reduction other than a sum: its product is not
+    /// summed.
     fn unsummed(&self, e: &ast::Expr, keep: &Names) -> Expr {
         match &e.kind {
             // A sum as one value is a product of one factor.

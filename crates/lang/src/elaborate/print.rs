@@ -1,5 +1,5 @@
-//! The printer of Core: an equation as a line of the surface tree, without the sums and axes that follow from the line.
-//! Something is left out only where elaborating the line gives the same Core, so a printed line means what it did.
+//! Prints Core: turns an equation into a line of the surface tree, without the sums and axes that follow from
+//! the line. Something is left out only if elaborating the line gives the same Core.
 
 use super::Elaborate;
 use super::mixed::mixed_sum;
@@ -64,8 +64,8 @@ impl Equation {
         self.projection == Projection::Sum && self.guard.is_none()
     }
 
-    /// Returns the right side without sums around it, which the line has in any case, and without hints that
-    /// mean nothing.
+    /// Returns the right side without the sums around it, which the line implies, and without hints that have
+    /// no effect.
     fn comparable(&self) -> Expr {
         let mut value = self.value.clone();
         without_hints(&mut value);
@@ -89,8 +89,8 @@ fn opened(e: Expr, left: &[Name]) -> Expr {
     kind.at(e.span)
 }
 
-/// Removes from calls what makes no difference: a temperature that the function does not have, and whether the call is an
-/// entire right side if its axes have names anyway.
+/// Removes hints without effect from calls: a temperature that the function does not use, and the flag for an
+/// entire right side if all axes have names.
 fn without_hints(e: &mut Expr) {
     e.change_parts(&mut without_hints);
     if let Kind::Array(_, at) = &mut e.kind {

@@ -441,7 +441,7 @@ impl Look<'_> {
         Some(Kind::Compare(holds, Box::new([one(), one()])).at(e.span))
     }
 
-    /// True for `Par(x, y)` on the right of a relation, if nothing defines `Par`: it is an input.
+    /// Returns true for `Par(x, y)` on the right of a relation, if nothing defines `Par`: it is an input.
     fn is_input_relation(&self, call: &Call) -> bool {
         let known = || builtin::find(&call.function, self.program).is_some();
         let table = &*call.function == "table";

@@ -1,5 +1,5 @@
-//! Core as text. Writes every sum, axis and name of a temperature out, as expressions of the surface tree, so that the
-//! text means the same wherever its parts are copied to, and parses and elaborates to the same Core. `print` chooses
+//! Converts Core to the surface tree with every sum, axis and temperature written out. So parts keep their
+//! meaning when they are copied to other lines, and the text elaborates to the same Core. `print` decides
 //! what can be left out.
 
 use crate::builtin::{Base, Takes};
@@ -103,8 +103,8 @@ impl Call {
         self.spelled(&Spelling::default())
     }
 
-    /// Returns the call with its settings and tensors; other arguments are left out where they make no
-    /// difference to what the table says about the call.
+    /// Returns the call with its settings and the arguments that are tensors. Other arguments become 0,
+    /// unless the indices of the result depend on them.
     pub(crate) fn outline(&self) -> ast::Call {
         let full = match &self.callee.base {
             Base::User(_) => true,

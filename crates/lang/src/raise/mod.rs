@@ -67,7 +67,7 @@ impl Seen {
         matches!(&self.base, Base::Tensor(_, sources) if sources.contains(&Source::Axis(axis)))
     }
 
-    /// True for a tensor with all its axes in order.
+    /// Returns true for a tensor with all its axes in order.
     pub(crate) fn is_plain(&self) -> bool {
         let in_order = |sources: &[Source]| sources.iter().enumerate().all(|(i, s)| *s == Source::Axis(i));
         matches!(&self.base, Base::Tensor(_, sources) if sources.len() == self.kinds.len() && in_order(sources))

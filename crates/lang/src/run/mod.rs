@@ -232,8 +232,8 @@ impl Lowered {
         self.run_with(&compiled, inputs)
     }
 
-    /// Returns the graph for people: its inputs have the names of the program, and the error flags after its
-    /// outputs are left out.
+    /// Returns the graph for display: its inputs have the names of the program, and the results of run-time
+    /// checks are left out.
     pub fn named_graph(&self) -> gradus_ir::Result<Graph> {
         let b = Builder::new();
         let inputs = self.inputs.iter().zip(self.graph.input_avals());

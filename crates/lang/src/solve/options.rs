@@ -92,7 +92,7 @@ impl Options {
         done
     }
 
-    /// True inside something that will be differentiated.
+    /// Returns true while tracing for differentiation.
     pub(crate) fn is_derived(&self) -> bool {
         self.derived.get() > 0
     }

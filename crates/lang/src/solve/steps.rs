@@ -100,7 +100,7 @@ impl Program {
         inputs.contains_key(name) || self.equations.iter().any(|e| e.target.name == *name && at_first(e))
     }
 
-    /// Returns a state that takes one step because nothing says how many steps there are.
+    /// Returns a state that takes one step because nothing determines the number of steps.
     pub fn single_step(&self, inputs: &BTreeMap<Name, Aval>, settings: &Settings) -> Option<&Name> {
         let ahead = |e: &&Equation| moving(&e.target.places).is_some_and(|t| t.1 > 0);
         let state = self.equations.iter().find(ahead).filter(|_| self.times.is_empty())?;

@@ -362,7 +362,7 @@ impl Expr {
         out
     }
 
-    /// True for a number, a function of an index, or a tensor (even if the tensor has computed indices).
+    /// Returns true for a number, a function of an index, or a tensor, also one with computed indices.
     pub(crate) fn is_single(&self) -> bool {
         matches!(self.kind, Kind::Number(_) | Kind::Ref(_) | Kind::Of(..))
     }

@@ -14,7 +14,7 @@ pub(super) fn not(truth: &Named) -> Named {
     truth.with(truth.tensor.logical_not())
 }
 
-/// True where the condition holds at some position along the axes that do not stay.
+/// Returns a condition that is true where this one holds at some position along the axes that do not stay.
 fn anywhere(truth: &Named, stays: impl Fn(&Name) -> bool) -> Named {
     let gone = truth.axes.iter().enumerate().filter(|(_, a)| !stays(a));
     let gone: Vec<isize> = gone.map(|(i, _)| i as isize).collect();

@@ -16,7 +16,7 @@ const OWN: usize = 7;
 /// Changes of up to this many rounding errors count as rounding.
 const ROUNDINGS: f64 = 4.0;
 
-/// Watches the changes of numbers from round to round.
+/// Settings of the convergence check, which watches the changes of numbers from round to round.
 pub(super) struct Watch {
     pub(super) float: DType,
     pub(super) tolerance: f64,
@@ -96,7 +96,7 @@ impl Watch {
 }
 
 impl Verdict {
-    /// True in the graph if the check succeeded.
+    /// Returns a boolean of the graph that is true if the check succeeded.
     pub(crate) fn is_fine(&self) -> Tensor {
         let part = |i| self.verdict.narrow(0, i, 1).squeeze([0]);
         if self.judged == RuntimeCheck::Converged { part(1).le(&part(2)) } else { part(0).eq(0.0) }

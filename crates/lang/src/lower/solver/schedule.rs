@@ -28,7 +28,7 @@ pub(super) fn fixed(places: &[Place]) -> Option<i64> {
 /// The names of a group, with their numbers.
 pub(super) type Group = HashMap<Name, usize>;
 
-/// True for a call of one of the program's own functions.
+/// Returns true for a call of a function of the program.
 pub(super) fn calls_own(e: &Expr) -> bool {
     matches!(&e.kind, Kind::Call(c) if matches!(c.callee.base, Base::User(_)))
 }

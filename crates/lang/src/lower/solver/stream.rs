@@ -539,7 +539,7 @@ impl<'a> Solver<'a> {
         if value.batch.len() == self.batch.len() { tensor } else { tensor.expand([extents, own].concat()) }
     }
 
-    /// True for each index of a name that is its time.
+    /// Returns, for each index of a name, true if it is the time.
     pub(super) fn time_places(&self, name: usize) -> impl Iterator<Item = bool> + 'a {
         let places: &'a [Place] = self.own(name).first().copied().map_or(&[], |e| &e.target.places);
         places.iter().map(is_timed)
