@@ -167,7 +167,7 @@ fn inputs_given_twice() {
 fn indices_out_of_range() {
     let text = "X[i] = const([1, 2, 3])\nZ[j] = 2 gather(X[i], Q[j])";
     let found = gradus_with(text, &["run", "-", "--set", "Q=[0, 7]"]);
-    let said = "`gather` is given place 7, but there are 3 places, counted from 0";
+    let said = "`gather` is given position 7, but there are 3 positions, counted from 0";
     assert!(found.code == 1 && found.err.contains(said) && found.err.contains(":2:10"), "{}", found.err);
 }
 

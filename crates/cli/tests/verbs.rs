@@ -287,11 +287,11 @@ fn states_are_given_by_set() {
     let twice = said(&["--set", "H=[1,2]"]);
     assert!(twice.contains("`H` is given twice"), "{twice}");
     let size = gradus_with(STEPS, &["run", "-", "--set", "H=[1,2,3]"]).err;
-    assert!(size.contains("`H` is given with 3 places at `i`, which has 2 here"), "{size}");
+    assert!(size.contains("the given `H` has size 3 at `i`, which has size 2 here"), "{size}");
     let start = gradus_with("H[*0] = 1\nH[*t+1] = 2 H[*t]", &["run", "-", "--set", "H=3"]);
-    assert!(start.err.contains("`H` is given, but it has a start in the program"), "{}", start.err);
+    assert!(start.err.contains("`H` cannot be given: the program defines its start"), "{}", start.err);
     let none = gradus_with("Y = 1", &["run", "-", "--steps", "3"]);
-    assert!(none.code == 2 && none.err.contains("nothing in the program moves with time"), "{}", none.err);
+    assert!(none.code == 2 && none.err.contains("no name in the program depends on time"), "{}", none.err);
     let odd = json(&output("Y[i] = 2 B[i]", &["run", "-", "--set", "B=[nan, -inf, 1]", "--json"]));
     assert_eq!(odd["Y"]["data"], json("[\"NaN\", \"-inf\", 2]"));
 }

@@ -1,4 +1,4 @@
-//! Gradients of choices and powers where what is not taken has none.
+//! Gradients of choices and powers at points where the branch that is not taken has no finite derivative.
 
 use gradus_ir::DType;
 use gradus_lang::ast::Name;
@@ -9,7 +9,7 @@ fn load(text: &str) -> Program {
     Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{text}\n{f}"))
 }
 
-/// The text of a program with that of its gradient, and what the gradient of `A` is called, if there is one.
+/// Returns the text of a program and its gradient, and the name of the gradient of `A`, if there is one.
 fn differentiated(text: &str, loss: &str) -> (String, Option<Name>) {
     let options = GradientOptions { loss: Some(loss.into()), ..GradientOptions::default() };
     let gradient = load(text).gradient(&options).unwrap_or_else(|f| panic!("{text}\n{f}"));
@@ -22,7 +22,7 @@ fn value(text: &str, name: &Name) -> Vec<f64> {
     found.unwrap_or_else(|f| panic!("{text}\n{f}"))[name].to_vec::<f64>().unwrap()
 }
 
-/// The gradient of `Loss` by `A`.
+/// Returns the gradient of `Loss` by `A`.
 fn gradient(text: &str) -> Vec<f64> {
     let (text, name) = differentiated(text, "Loss");
     value(&text, &name.unwrap())
@@ -43,7 +43,7 @@ fn what_is_not_taken_has_no_derivative() {
         ("A[i] != 0 ? 3 : 1 / A[i]", &[f64::NEG_INFINITY, 0.0, 0.0]),
         ("where(A[i] > 0, log(A[i]), A[i])", &[1.0, 0.25, 1.0]),
         ("masked_fill(sqrt(A[i]), A[i] <= 0, 2)", &[0.0, 0.25, 0.0]),
-        // Calls within calls have names, and these are where the branch is.
+        // Calls inside calls get names, which have values only where the branch is taken.
         ("A[i] > 0.5 ? exp(log(sqrt(A[i]))) : A[i]", &[1.0, 0.25, 1.0]),
         (
             "case { A[i] > 0 -> exp(log(sqrt(A[i]))), A[i] == 0 -> 5, default -> log(-A[i]) }",
@@ -72,13 +72,13 @@ fn what_is_not_taken_has_no_derivative() {
 fn guards_and_what_mixes_places() {
     let guard = "A[i] = const([0.5, 4, -1])\nY[i] when A[i] > 1 = sqrt(A[i])\nLoss = Y[i]";
     assert_near(guard, &gradient(guard), &[0.0, 0.25, 0.0]);
-    // Where the guard does not hold, nothing is among what the largest is taken of.
+    // Elements at which the guard does not hold are not part of the maximum.
     let most = "A[i,j] = const([[0, 1, -2], [1, 2, -3]])\nY[i] when A[i,j] > 0.5 max= A[i,j] A[i,j]\nLoss = Y[i] Y[i]";
     assert_near(most, &gradient(most), &[0.0, 4.0, 0.0, 0.0, 32.0, 0.0]);
     let mean = "A[i,j] = const([[0, 1, -2], [1, 2, -3]])\nY[i] when A[i,j] > 0 avg= log(A[i,j])\nLoss = Y[i]";
     // The mean is that of the elements for which the guard holds: one in the first row, two in the second.
     assert_near(mean, &gradient(mean), &[0.0, 1.0, 0.0, 0.5, 0.25, 0.0]);
-    // One of a function's places taken, the others not; none of them.
+    // The branch is taken at one position of a function's axis and not at others; then at none.
     let scaled = "A[b] = const([0, 2])\nX[b,i] = const([[1, 2], [0, 0]])\nY[b,i] = A[b] != 0 ? softmax(X[b,i] / A[b]) X[b,i] : A[b]\nLoss = Y[b,i]";
     assert_near(scaled, &gradient(scaled), &[2.0, 0.0]);
     // A function along an axis needs its argument at all positions if its result is used at any.
@@ -87,7 +87,7 @@ fn guards_and_what_mixes_places() {
     assert_near(sums, &gradient(sums), &[2.0 * slope(1.0), slope(-2.0), slope(3.0)]);
     let inside = "fn f(a[x]) -> y[x] { y[x] = a[x] > 0 ? cumsum(exp(a[x] a[x] / 4)) : 0 }\nA[i] = const([1, -2, 3])\nY[i] = f(A[i])\nLoss = Y[i]";
     assert_near(inside, &gradient(inside), &[2.0 * slope(1.0), slope(-2.0), slope(3.0)]);
-    // A condition that sums does so on every line.
+    // A condition with a sum has the same sum on every line.
     let summed = "A[i] = const([0.3, -0.6])\nC[i,k] = const([[1, -2], [3, -4]])\nB[k] = const([3, 2])\nY[i] = C[i,k] B[k] > 0 ? C[i,k] + A[i] : 0\nLoss = Y[i]";
     assert_near(summed, &gradient(summed), &[1.0, 1.0]);
     // A value that is the same at all steps, in a step with a condition on its state.
@@ -101,7 +101,7 @@ fn guards_and_what_mixes_places() {
     assert_near(norm, &gradient(norm), &[0.0, 0.0, 0.6, 0.8]);
 }
 
-/// Powers that are written as numbers, and their derivatives of the next orders, at 0.
+/// Powers with constant exponents, and their higher derivatives, at 0.
 #[test]
 fn powers_at_zero() {
     let orders: &[(&str, [f64; 3])] =
@@ -121,7 +121,7 @@ fn powers_at_zero() {
     }
 }
 
-/// A choice differentiates again.
+/// A choice can be differentiated twice.
 #[test]
 fn second_derivatives_of_choices() {
     let text = "A[i] = const([0, 4, -1])\nY[i] = A[i] > 0 ? log(sqrt(A[i])) : A[i] ** 2\nLoss = Y[i]";
@@ -130,12 +130,12 @@ fn second_derivatives_of_choices() {
     assert_near(&text, &value(&text, &second.unwrap()), &[2.0, -0.5 / 16.0, 2.0]);
 }
 
-/// Values of lines of their own that are chosen later, in programs and in functions.
+/// Values with lines of their own that a choice on another line reads, in programs and in functions.
 #[test]
 fn chosen_later() {
     let cases: &[(&str, &[f64])] = &[
         ("N[i] = 1 / A[i]\nY[i] = A[i] != 0 ? N[i] : 0", &[0.0, -0.0625, -1.0]),
-        // Through lines between, and for whoever reads it.
+        // Through intermediate lines, and for several readers.
         (
             "N[i] = 1 / A[i]\nM[k] = 2 N[k]\nY[i] = A[i] > 0 ? M[i] : A[i] < 0 ? N[i] : 0",
             &[0.0, -0.125, -1.0],
@@ -146,7 +146,7 @@ fn chosen_later() {
         ("N[i] = 1 / A[i]\nM[i] = N[i] N[i]\nY[i] = A[i] != 0 ? M[i] : 0", &[0.0, -0.03125, 2.0]),
         ("N[i] = sqrt(A[i])\nB[k] = A[k]\nY[i] = where(B[i] > 0, N[i], 0)", &[0.0, 0.25, 0.0]),
         ("Y[i] = f(A[i])", &[0.0, -0.0625, -1.0]),
-        // Where something reads it without a branch, it is what it is.
+        // If another line reads it outside a branch, its gradient flows everywhere.
         ("N[i] = A[i] ** 2\nY[i] = A[i] > 0 ? N[i] : 0\nY[i] = N[i]", &[0.0, 16.0, -2.0]),
     ];
     for (y, expected) in cases {
@@ -160,7 +160,7 @@ fn chosen_later() {
     }
 }
 
-/// Calls that choose are choices, also where something works along the axis that lies last.
+/// Calls that choose are choices, also as arguments of a function along the last axis.
 #[test]
 fn calls_that_choose_lie_as_choices() {
     let cases = [
@@ -191,7 +191,7 @@ fn calls_that_choose_lie_as_choices() {
     assert_near(&sums, &value(&sums, &"Y".into()), &[0.0, 0.4, 1.1, 0.0, 0.3, 0.9]);
 }
 
-/// However many cases there are, the gradient is a program that can be read, and differentiated again.
+/// The gradient of a choice with many cases parses and can be differentiated again.
 #[test]
 fn many_cases() {
     for (count, thrice) in [(12, true), (150, false)] {
@@ -214,11 +214,12 @@ fn many_cases() {
     }
 }
 
-/// Which of many cases it is has a name, also inside of calls, sums and steps, and beside other choices.
+/// The number of the case that holds gets a name, also inside calls, sums and steps, and together with other
+/// choices.
 #[test]
 fn many_cases_have_a_name() {
     let head = "A[i] = const([0.4, 3.3, 9.5])\nM[i,j] = const([[0.3, 5.2, 8.1], [9.6, 0.66, 2.41], [4.27, 1.09, 0.35]])\n";
-    // Where the condition is about it, a root is one of nothing below 0 where its branch is taken.
+    // If the cases depend on `A`, each value has a root that is NaN below its branch.
     let value = |of: &str, k: usize| match of {
         "A[i]" => format!("{k} sqrt(A[i] - {k} + 1) M[i,j]"),
         _ => format!("{k} sin({k} A[i]) M[i,j]"),
@@ -227,7 +228,7 @@ fn many_cases_have_a_name() {
         let one = |k: usize| format!("{of} < {k} -> {}, ", value(of, k));
         format!("case {{ {}default -> A[i] / M[i,j] }}", (1..=9).map(one).collect::<String>())
     };
-    // The same one inside of the other, each of which says what does not hold.
+    // The same as nested conditional expressions.
     let nested = |of: &str| {
         let one = |k: usize| format!("{of} < {k} ? {} : (", value(of, k));
         format!("({}A[i] / M[i,j]{})", (1..=9).map(one).collect::<String>(), ")".repeat(9))
@@ -257,7 +258,7 @@ fn many_cases_have_a_name() {
     let one = |k: usize| format!("S[i,*t] < {k} ? {k} S[i,*t] S[i,*t] / 7 : (");
     let nest = steps(&format!("{}S[i,*t] / 2{}", (1..=9).map(one).collect::<String>(), ")".repeat(9)));
     assert_near(&case, &gradient(&case), &gradient(&nest));
-    // So the text is as long as the cases are, and not as long as all before each of them.
+    // The text is linear in the number of cases, not quadratic.
     let length = |count: usize| {
         let cases: String = (1..=count).map(|k| format!("A[i] < {k} -> W{k} A[i] ** 3, ")).collect();
         let weights: String = (1..=count).map(|k| format!("W{k} = const({})\n", k % 5)).collect();
@@ -268,8 +269,8 @@ fn many_cases_have_a_name() {
     assert!(long < 9 * short, "{short} {long}");
 }
 
-/// A condition that is a product over an index which another branch has is one for each place of it, also behind a call that
-/// has not that index: as if the condition had a name.
+/// A condition with an index that another branch has holds per position of this index, also after a call that
+/// lacks it, as if the condition had a name.
 #[test]
 fn conditions_over_an_index_of_another_branch() {
     let head = "A[i] = const([0.31, -0.52, 0.87])\nB[j] = const([0.23, -0.71, 0.44])\n\
@@ -285,8 +286,8 @@ fn conditions_over_an_index_of_another_branch() {
     }
 }
 
-/// A condition means on the lines of a gradient what it does on its own: a call in it works along the axis that has a dot there,
-/// and a list has the indices of the left side.
+/// A condition has the same meaning on gradient lines as on its own line: a call in it works along the axis
+/// with the dot, and a list has the indices of the left side.
 #[test]
 fn conditions_that_lean_on_their_left_side() {
     let head = "A[i] = const([0.31, -0.52, 0.87])\nc = const(1.37)\n\

@@ -1,4 +1,4 @@
-//! Every builtin: its values beside the tensor crate's, its gradients of first and second order beside differences.
+//! Every builtin: compares values with the tensor crate, and first and second derivatives with differences.
 
 mod cases;
 mod losses;
@@ -49,7 +49,7 @@ fn far(a: &Tensor, b: &Tensor) -> f64 {
     if a.numel() == 0 { 0.0 } else { (a - b).abs().max(()).item::<f64>().unwrap() }
 }
 
-/// Every case, to the end, whichever of them fail.
+/// Runs all cases, also after one has failed.
 fn each(check: fn(&Case)) {
     let fails = |c: &Case| std::panic::catch_unwind(|| check(c)).is_err();
     let failed: Vec<String> = cases().iter().filter(|c| fails(c)).map(|c| c.call.clone()).collect();
@@ -69,13 +69,13 @@ fn values() {
     });
 }
 
-/// A program of `f32` stays one, its gradients too.
+/// All values of a program of `f32` are `f32`, its gradients too.
 #[test]
 fn numbers_stay_f32() {
     each(|case| {
         let given: Inputs =
             case.inputs.iter().map(|(n, s)| (Name::from(*n), drawn(n, s).to_dtype(DType::F32))).collect();
-        // The graph is written for another dtype, and so is the other that is asked for.
+        // `graph` and `cast` state another dtype.
         if case.name == "graph" || case.name == "cast" {
             return;
         }
@@ -95,14 +95,14 @@ fn numbers_stay_f32() {
     });
 }
 
-/// Every function of the catalog by its name.
+/// Every pointwise op of the catalog can be called by its name.
 #[test]
 fn values_of_rows() {
     let names = ["X[i,j]", "Z[i,j]", "V[i,j]"];
     for row in pointwise::all() {
         let operands = &names[..row.arity];
         let given: Vec<Tensor> = operands.iter().map(|n| drawn(&n[..1], &[3, 4])).collect();
-        // For booleans and integers only: other numbers are converted.
+        // Some take booleans or integers only; other numbers are converted.
         let to = [DType::F64, DType::Bool, DType::I64].into_iter().find(|d| row.takes(*d)).unwrap();
         let typed: Vec<Tensor> = given.iter().map(|t| t.to_dtype(to)).collect();
         let expected = apply1(row, &typed.iter().collect::<Vec<_>>());
@@ -143,7 +143,7 @@ fn every_other_builtin_is_differentiated() {
     assert_eq!(flat, listed);
 }
 
-/// A program with a loss that weighs every number of the result by itself and its square.
+/// Returns a program with a loss that weighs every number of the result by itself and its square.
 fn with_loss(case: &Case) -> (String, Vec<(&'static str, Vec<usize>)>) {
     let Case { before, left, call, .. } = case;
     let text = format!("{before}Y{left} = {call}\nLoss = R{left} Y{left} Y{left} + R{left} Y{left}");
@@ -170,7 +170,7 @@ fn gradients() {
     });
 }
 
-/// Every function of the catalog by its name, of numbers in its domain.
+/// The gradient of every pointwise op of the catalog, for numbers in its domain.
 #[test]
 fn gradients_of_rows() {
     let names = ["X", "Z", "V"];
@@ -216,7 +216,7 @@ fn zeros(text: &str, shapes: &[(&str, &[usize])]) -> bool {
     shapes.iter().filter(|(n, _)| *n != "R").all(|(n, _)| of(n) == 0.0)
 }
 
-/// The gradient of the squared length of all gradients beside differences of it.
+/// Compares the gradient of the squared norm of all gradients with differences.
 fn second_order(text: &str, first: &str, shapes: &[(&str, &[usize])]) {
     let squares: Vec<String> = shapes
         .iter()
@@ -269,7 +269,7 @@ fn gradients_of_calls_as_factors() {
         &[x, &[("U", &[2])]].concat(),
         None,
     );
-    // The axis that comes out shorter is not the last, and its cotangent is a product.
+    // The axis that becomes shorter is not the last, and its cotangent is a product.
     let y: &[(&str, &[usize])] = &[("X", &[4, 3]), ("W", &[3]), ("U", &[2])];
     check_with("Loss = topk(X[j,i], k=2, axis=j) W[i]", &y[..2], None);
     check_with("Y[k,i] = topk(X[j,i], k=2, axis=j)\nLoss = Y[k,i] W[i] U[k]", y, None);
@@ -318,7 +318,7 @@ fn functions_by_place_as_factors() {
     same("Y[m] = cdist(X[n,d], Z[m,d]) W[n,m]", (gradus_tensor::cdist(&x, &z, 2.0) * &w).sum(0));
     same("Y = outer(X[i,0], Z[j,1]) W[i,j]", (x.at((.., 0)).outer(&z.at((.., 1))) * &w).sum(()));
     same("Y[i] = det(A[b,i',j]) A[b,i,0]", (a.det().unsqueeze(1) * a.at((.., .., 0))).sum(0));
-    // Alone on the right side it may be called otherwise on the left.
+    // If the call is the entire right side, the left side may rename its axes.
     same("Y[a,b] = matmul(X[i,k], P[k,j])", x.matmul(&p));
     same("Y[b] = det(A[a,i,j])", a.det());
     same("Y[i,j] = transpose(X[j,i])", x.transpose(0, 1));
@@ -334,7 +334,7 @@ fn functions_by_place_as_factors() {
         None,
     );
     check_with("Y[i] = det(A[b,i',j]) A[b,i,0]\nLoss = Y[i] Y[i]", &[("A", &[5, 3, 3])], None);
-    // The index of V is not the one that the determinant has used up.
+    // The index of `V` is not an axis that the determinant reduces.
     check_with("Loss = det(A[b,i,j]) V[i]", &[("A", &[5, 3, 3]), ("V", &[3])], None);
     check_with("Y[k] = det(A[b,i,j]) V[b] V[k]\nLoss = Y[k] Y[k]", &[("A", &[5, 3, 3]), ("V", &[5])], None);
     check_with("Loss = sum(svdvals(X[i,j]))", &shapes[..1], None);
@@ -355,10 +355,10 @@ fn functions_by_place_as_factors() {
     assert!(said.contains("`svdvals` has its indices from the left side"), "{said}");
     let line = "Y = svdvals(X[i,j]) W[k,l]";
     let refused = load(line).run(&read(line), &settings(None), &["Y".into()]).unwrap_err();
-    assert!(refused.to_string().contains("give it an equation of its own"), "{refused}");
+    assert!(refused.to_string().contains("give the call its own equation"), "{refused}");
 }
 
-/// Functions in the source of the tensor crate that compute nothing of tensors.
+/// Functions in the source of the tensor crate that do not compute tensors.
 const OTHERS: &[&str] = &[
     "samples",
     "case",
@@ -377,8 +377,8 @@ const OTHERS: &[&str] = &[
     "encode",
 ];
 
-/// Every function that the core has: its composites by their samples and by their source, its other methods by their
-/// source, its ops by the catalog.
+/// Returns every function that the core has: its composites by their samples and by their source, its other
+/// methods by their source, its ops by the catalog.
 fn core() -> BTreeSet<String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tensor/src");
     let mut files: Vec<PathBuf> =
@@ -417,7 +417,7 @@ fn nothing_of_the_core_is_missing() {
     assert!(nothing.is_empty(), "other names of nothing: {nothing:?}");
 }
 
-/// Words side by side in lines that are not too long.
+/// Joins words to lines of limited length.
 fn wrapped(words: impl Iterator<Item = String>) -> String {
     let mut lines = vec![String::new()];
     for word in words {
@@ -430,7 +430,7 @@ fn wrapped(words: impl Iterator<Item = String>) -> String {
     lines.join("\n")
 }
 
-/// The parts of the page that are written from the table, each with its heading.
+/// Returns the parts of the language reference that are generated from the table, each with its heading.
 fn page() -> Vec<(String, String)> {
     let families = gradus_lang::families();
     let listed: BTreeSet<&str> = families.iter().flat_map(|f| f.functions()).map(|f| f.0).collect();
@@ -456,7 +456,7 @@ fn page() -> Vec<(String, String)> {
     out
 }
 
-/// `GRADUS_BLESS=1` writes the page's lists anew.
+/// `GRADUS_BLESS=1` rewrites the generated lists of the page.
 #[test]
 fn the_page_lists_the_table() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/language.md");
@@ -484,7 +484,7 @@ fn the_page_lists_the_table() {
     }
 }
 
-/// The axes of a function by position have names, which are kept next to any other factor.
+/// The axes of positional functions have names, which are kept next to any other factor.
 #[test]
 fn results_of_matrices_meet_by_name() {
     let b = drawn("B", &[3, 3]);
@@ -542,14 +542,14 @@ fn results_of_matrices_meet_by_name() {
     }
     let shapes: &[(&str, &[usize])] = &[("B", &[3, 3]), ("R", &[3, 3])];
     check_with("Y[l,k] when R[k,l] > 0.5 = qr(B[k,l])\nLoss = Y[l,k] Y[l,k] R[l,k]", shapes, None);
-    // One name twice: both are called as the left side calls them.
+    // If a name would occur twice, both axes take the names of the left side.
     for call in ["outer(B[k,0], R[k,1])", "cdist(B[k,l], R[k,l])", "matmul(B[k,l], R[l,k])"] {
         for left in ["l,k", "a,b"] {
             check_with(&format!("Y[{left}] = {call}\nLoss = Y[{left}] Y[{left}] R[{left}]"), shapes, None);
             check_with(&format!("Y[{left}] = {call} R[{left}]\nLoss = Y[{left}] Y[{left}]"), shapes, None);
         }
     }
-    // By name, not by place.
+    // Axes are matched by name, not by position.
     let turned = value("Y[l,k] = inv(B[k,l])", &inputs, "Y");
     let plain = value("Y[k,l] = inv(B[k,l])", &inputs, "Y");
     assert!(far(&turned, &plain.transpose(0, 1)) < 1e-12);

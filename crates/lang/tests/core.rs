@@ -1,4 +1,5 @@
-//! Core as text: where sums close, which axes calls have, how groups are solved; and that the text is the same program.
+//! Checks Core as text: where sums close, which axes calls have, how groups are solved. The text must be the
+//! same program.
 
 use gradus_ir::DType;
 use gradus_lang::{GradientOptions, Program, Settings, Source};
@@ -10,12 +11,12 @@ fn load(text: &str) -> Program {
     Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{text}\n{f}"))
 }
 
-/// The equations of a program in Core.
+/// Returns the equations of a program in Core.
 fn core(text: &str) -> String {
     load(text).core().lines().filter(|l| !l.starts_with('#')).collect::<Vec<_>>().join("\n")
 }
 
-/// The kinds of the groups of a program, in order.
+/// Returns the kinds of the groups of a program, in order.
 fn groups(text: &str) -> String {
     let core = load(text).core();
     core.lines().filter_map(|l| l.strip_prefix("# ")).collect::<Vec<_>>().join("; ")
@@ -114,7 +115,7 @@ fn names_of_indices_and_order_of_lines_do_not_matter() {
     }
 }
 
-/// All programs of the gallery, the corpus, the page of the language, and random ones.
+/// Returns all programs of the gallery, the corpus and the language reference, and random ones.
 fn programs() -> Vec<(String, String)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = Vec::new();
@@ -186,7 +187,7 @@ fn text_of_core_has_the_same_values() {
     assert!(compared > 100, "{compared}");
 }
 
-/// A reduction inside of a function covers the indices of its argument, not those that a call adds.
+/// A reduction inside a function covers the indices of its argument, not those that a call adds.
 #[test]
 fn reductions_in_functions_leave_other_axes() {
     let text = "fn f(a[i]) -> y { y = sum(a[i]) }\nX[b,i] = const([[1, 2], [3, 4]])\nY[b] = f(X[b,i])";

@@ -1,7 +1,6 @@
-//! Programs with values of PyTorch: everything in `corpus`, whose `make.py` has the references and writes the expectations,
-//! and random ones in `programs`.
-//! `# expect Y = …` is a value in `f64`, `# grad Loss X = …` a gradient, `# grad2 Loss X = …` the gradient of the sum of
-//! its squares, `# fails: …` part of the message.
+//! Compares programs with values from PyTorch: those in `corpus`, whose references and expectations `make.py`
+//! writes, and random ones in `programs`. `# expect Y = …` is a value in `f64`, `# grad Loss X = …` a
+//! gradient, `# grad2 Loss X = …` the gradient of the sum of its squares, `# fails: …` a part of the message.
 
 use gradus_ir::DType;
 use gradus_lang::ast::Name;
@@ -27,7 +26,7 @@ fn value(text: &str, name: &str) -> Result<Vec<f64>, String> {
     value.to_dtype(DType::F64).to_vec::<f64>().map_err(|e| e.to_string())
 }
 
-/// A program and its gradient, printed and read again.
+/// Returns a program and its gradient, printed and read again.
 fn with_gradient(text: &str, loss: &str, wrt: &str) -> Result<(String, Name), String> {
     let program = Program::parse(Source::new("corpus", text)).map_err(|f| f.to_string())?;
     let options = GradientOptions { loss: Some(loss.into()), wrt: vec![wrt.into()], ..Default::default() };

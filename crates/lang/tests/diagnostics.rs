@@ -1,14 +1,15 @@
-//! Bad programs and what is said about them, byte for byte. `GRADUS_BLESS=1` writes the messages anew: read them then.
+//! Compares the messages about invalid programs byte for byte. `GRADUS_BLESS=1` rewrites them; review the
+//! changes.
 //!
-//! Programs called `note_…` are those of which the language's forerunner said nothing useful; some of them are legal here,
-//! say so in their first line, and have their values as text.
+//! Programs named `note_…` are mistakes that are easily made. Some of them are legal: their first line says
+//! so, and the text has their values.
 
 use gradus_lang::{Program, Settings, Source};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The messages of loading and running a program, or its values.
+/// Returns the messages of loading and running a program, or its values.
 fn said(name: &str, text: &str) -> String {
     let settings = Settings { rounds: 1000, ..Settings::default() };
     let done = Program::parse(Source::new(name, text)).and_then(|program| {

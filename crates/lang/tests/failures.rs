@@ -3,7 +3,7 @@
 use gradus_lang::{Program, Settings, Source};
 use std::collections::BTreeMap;
 
-/// The message of a run that fails.
+/// Returns the message of a run that fails.
 fn failure(text: &str, steps: Option<usize>) -> String {
     let program = Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{text}\n{f}"));
     let settings = Settings { steps, ..Settings::default() };
@@ -41,11 +41,11 @@ fn failures_in_steps_name_the_line_and_the_step() {
     for first in [0, 1, 3, 5] {
         fails_at(&format!("{}axis t = 6", countdown(first, own)), 3, Some(first));
     }
-    // A line that leaves its time out.
+    // A line that does not write its time.
     let local = "axis t = 6\nB[i,j] = const([[3, 0], [0, 1]])\nP[i,j,*0] = B[i,j]\nK[i,j] = inv(P[i,j,*t])\n\
         D[i,j] = const([[1, 0], [0, 0]])\nP[i,j,*t+1] = P[i,j,*t] - D[i,j] + 0 K[i,j]";
     fails_at(local, 4, Some(3));
-    // The state itself, and one that is computed alone because it starts the steps.
+    // The state itself, and the first step, which is computed separately.
     let state = "axis t = 6\nP[i,j,*0] = const([[0.5, 0], [0, 1]])\nD[i,j] = const([[2, 0], [0, 0]])\n\
         P[i,j,*t+1] = inv(P[i,j,*t]) - D[i,j]";
     fails_at(state, 4, Some(1));

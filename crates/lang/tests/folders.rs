@@ -1,4 +1,4 @@
-//! The folders of the crate: each imports only those before it, from text to runs.
+//! Checks that each folder of the crate imports only earlier ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// The folders that a text names after `crate::`, also in braces.
+/// Returns the folders that a text names after `crate::`, also in braces.
 fn imports(text: &str) -> Vec<&str> {
     let word = |t: &str| t.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(t.len());
     let mut out = Vec::new();

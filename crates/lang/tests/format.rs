@@ -1,4 +1,5 @@
-//! Programs in the one form: the same programs, comments and blank lines kept, and nothing to change the second time.
+//! Checks the formatter: the program is the same, comments and blank lines are kept, and formatting again
+//! changes nothing.
 
 use crate::common::same;
 use gradus_lang::{Program, Source, format};
@@ -9,7 +10,7 @@ fn formatted(text: &str) -> String {
     format(&Source::new("test", text)).unwrap_or_else(|f| panic!("{f}"))
 }
 
-/// All programs there are, those of the page of the language among them.
+/// Returns all programs of the repository, including those of the language reference.
 fn programs() -> Vec<(String, String)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = Vec::new();
@@ -34,7 +35,7 @@ fn all_programs_mean_the_same() {
         assert_eq!(formatted(&after), after, "{name}");
         let comments = |t: &str| t.matches('#').count();
         assert_eq!(comments(&after), comments(&text), "{name}\n{after}");
-        // Libraries are beside the page, not here.
+        // Programs with imports are skipped: the libraries are not available here.
         let (Ok(a), Ok(b)) =
             (Program::parse(Source::new("", &text)), Program::parse(Source::new("", &after)))
         else {

@@ -1,4 +1,4 @@
-//! Gradient programs of every construct: equal to the graph's own gradient, and to central differences.
+//! Compares gradient programs of every construct with the graph's own gradient and with central differences.
 
 mod arguments;
 mod called;
@@ -113,7 +113,7 @@ fn sums_inside_of_what_is_projected() {
     }
 }
 
-/// An index that all factors move in the same way still ends where it did.
+/// An index that all factors read at the same offset keeps its size.
 #[test]
 fn offsets_of_all_factors() {
     for text in ["A[i+1] ** 2", "A[i+1] A[i+1]", "A[i-1] ** 3"] {
@@ -126,7 +126,7 @@ fn offsets_of_all_factors() {
     assert!(g.contains("Grad_A[i] = Grad_Y[i-1]"), "{g}");
 }
 
-/// Places and ranges beside a moment.
+/// Positions and ranges together with a fixed step.
 #[test]
 fn places_beside_moments() {
     let state = "axis t = 3\nF[s,*0] = X[s]\nF[s,*t+1] = 2 F[s,*t]";
@@ -135,7 +135,8 @@ fn places_beside_moments() {
     }
 }
 
-/// Places and ranges beside moving time, of what the steps themselves compute: step by step there is no axis for time.
+/// Positions and ranges together with time, of names that the steps compute: within a step, time is not an
+/// axis.
 #[test]
 fn places_beside_moving_time() {
     let state = "axis t = 3\nH[i,*0] = X[i]\nM[i,*t] = W[i,j] H[j,*t]\nH[i,*t+1] =";
@@ -165,8 +166,8 @@ fn moments_ahead_from_two_places() {
     );
 }
 
-/// Sums after the last step, or step by step, have gradients at all steps, also if their first step is not the first of
-/// all.
+/// Sums over steps, after the last step or in steps, have gradients at all steps, also if they start later
+/// than the first step.
 #[test]
 fn places_that_add_up_over_time() {
     let shapes: &[(&str, &[usize])] = &[("W", &[3, 3]), ("X", &[3, 4])];
@@ -174,7 +175,8 @@ fn places_that_add_up_over_time() {
     for text in [
         "G[*t+1] = tanh(W[i,i-1] / (2 + W[i,i] ** 2) f(X[0,*t]) + 0.3 G[*t])\nLoss = G[*-1]",
         "G[*t+1] = tanh(W[i,i] X[j,*t+1] X[i+1,*t+1] + 0.3 G[*t])\nLoss = G[*-1] + X[i+1,*t+1]",
-        // The axis of a function at a moment is no time, whether the equation needs itself or calls another function.
+        // Within a step, a function does not work along time, also if the equation depends on itself or calls
+        // another function.
         "H[i,*t+1] = softmax(f(X[i,*t])) + 0.1 W[i,j] H[j,*t]\nLoss = sin(H[0,*-1])",
         "H[i,*t] = softmax(f(X[i,*t])) W[i,0]\nLoss = sin(H[0,*-1])",
     ] {
@@ -182,7 +184,7 @@ fn places_that_add_up_over_time() {
     }
 }
 
-/// Names of time are names of indices: each equation has its own, and primes make another.
+/// Names of time are names of indices: each equation has its own, and a primed name is another index.
 #[test]
 fn names_of_time() {
     let x: &[(&str, &[usize])] = &[("X", &[3]), ("Y", &[3])];
@@ -219,7 +221,7 @@ fn offsets_ranges_places_and_diagonals() {
     check("Y[0] = A[i] A[i]\nY[1] = A[i] B[i]\nLoss = Y[k] Y[k]", &[("A", &[3]), ("B", &[3])]);
 }
 
-/// A list is called as its own left side calls it, also where it is a factor on another line.
+/// The left side of a list's equation names its axes, also if the list is a factor on another line.
 #[test]
 fn lists_as_factors() {
     let g = check("Y[i] = A[j] [1,2]\nLoss = Y[i] Y[i]", &[("A", &[3])]);
@@ -238,18 +240,18 @@ fn lists_as_factors() {
     check("H[i,*t+1] = H[i,*t] [0.5,2] + A[i,*t]\nLoss = H[i,*-1] H[i,*-1]", &[("A", &[2, 3])]);
 }
 
-/// Ranges of one name are a diagonal of both.
+/// Two ranges with one name read a diagonal.
 #[test]
 fn diagonals_of_ranges() {
     check("Z[s] = Y[s=:2,s=1:]\nLoss = Z[s] Z[s] W[s]", &[("Y", &[3, 3]), ("W", &[2])]);
     check("Z[s] = Y[s=:2,s] W[s]\nLoss = Z[s] Z[s]", &[("Y", &[3, 2]), ("W", &[2])]);
     check("Z[s,j] = Y[s=:2,j,s=1:]\nLoss = Z[s,j] Z[s,j] W[s]", &[("Y", &[3, 2, 3]), ("W", &[2])]);
     check("Loss = Y[s=::2,s=:2] W[s]", &[("Y", &[3, 3]), ("W", &[2])]);
-    // As they stand, and each of them.
+    // Both ranges at their axes, and swapped.
     check("Z[s] = exp(Y[s=:2,s=1:]) Y[s=1:,s=:2]\nLoss = Z[s] Z[s]", &[("Y", &[3, 3])]);
 }
 
-/// Values on the way have names, so that derivatives of derivatives do not compute them again in every line.
+/// Intermediate values have names, so that higher derivatives do not compute them again in every line.
 #[test]
 fn calls_within_calls_grow_moderately() {
     let x = Tensor::from_slice(&[0.3f64, -0.4], [2]);
@@ -266,7 +268,7 @@ fn calls_within_calls_grow_moderately() {
     }
     assert!(lines[0] <= 8 && lines.windows(2).all(|w| w[1] <= 4 * w[0]), "{lines:?}\n{text}");
     let found = load(&text).run(&inputs, &settings(None), &[last.clone()]).unwrap_or_else(|f| panic!("{f}"));
-    // The Taylor coefficients of tanh(exp(sin(x))) at each place, by arithmetic of series.
+    // The Taylor coefficients of tanh(exp(sin(x))) at each element, by power series arithmetic.
     for (k, x) in [0.3f64, -0.4].into_iter().enumerate() {
         let (s, c) = x.sin_cos();
         let inner = [s, c, -s / 2.0, -c / 6.0, s / 24.0];
@@ -347,14 +349,14 @@ fn calls_nested_and_as_factors() {
     );
 }
 
-/// Axes that stay at size 1 under a new name, and axes with sizes from another term.
+/// Reduced axes of size 1 that get a new name, and axes with sizes from another term.
 #[test]
 fn sizes_from_elsewhere() {
     let x: &[(&str, &[usize])] = &[("X", &[2, 3]), ("V", &[2])];
     check("Y[i,k] = mean(X[i,j], axis=j, keepdims=true)\nLoss = Y[i,k] Y[i,k] V[i]", x);
     check("Y[i,k] = V[i] sum(X[i,j] X[i,j], axis=j, keepdims=true)\nLoss = Y[i,k] Y[i,k]", x);
     check("Y[i] = V[i] X[i,j] + even(i) - index(i)\nLoss = Y[i] Y[i]", x);
-    // A part on a line of its own has its size from the equation.
+    // A part with a line of its own has the sizes of the equation.
     check("Y[i,j] = X[i,j] tanh(atan2(V[i], 1 + index(j)))\nLoss = Y[i,j] Y[i,j]", x);
     check("Y[i] = X[i,j] > 0.5 ? exp(X[i,j]) : tanh(atan2(V[i], 1 + index(j)))\nLoss = Y[i] Y[i]", x);
     let state =
@@ -394,7 +396,7 @@ fn own_functions() {
     check(&format!("{rows}Y[n] = rows(exp(sin(A[i,j])))\nLoss = Y[n] Y[n]"), &[("A", &[2, 3])]);
 }
 
-/// A function with a time of its own is called for every place of the axes in front.
+/// A function with its own time is called for every position of the leading axes.
 #[test]
 fn functions_with_a_time_of_their_own() {
     let f = "fn rnn(x[u], w) -> s {\n h[*0] = w\n h[*u+1] = tanh(w h[*u] + x[*u])\n s = h[*-1] + h[*u] h[*u]\n}\n";
@@ -403,7 +405,8 @@ fn functions_with_a_time_of_their_own() {
     check(&format!("{f}Loss = rnn(X[u], w) rnn(X[u], w w)"), &[("X", &[3]), ("w", &[])]);
 }
 
-/// Of indices that a function takes nothing is left beside its call, in derivatives of derivatives too.
+/// The result of a call does not have the indices that the function's parameters name, also in second
+/// derivatives.
 #[test]
 fn second_derivatives_of_own_functions() {
     let text = "fn f(x[u], w) -> s { s = tanh(w x[u]) x[u] }\nL = f(X[i], w) f(X[i], w)";
@@ -428,7 +431,7 @@ fn second_derivatives_of_own_functions() {
     assert!((slope - difference).abs() < 1e-7 * (1.0 + difference.abs()), "{slope} {difference}");
 }
 
-/// Lines behind a program read what blocks give under names that nobody else has.
+/// Lines appended to a program read the names that blocks define, under unique names.
 #[test]
 fn names_of_blocks() {
     let text = "{ let t[i] = tanh(X[i]); let unread = 1; A = t[i] X[i] } # first\n{\n    let t[i] = W[i] X[i]  # second\n    B = t[i] t[i]\n}\nLoss = A B";
@@ -459,7 +462,7 @@ fn time_that_is_not_written() {
     let start = "H[i,*0] = const([0.3,0.1,-0.2])\n";
     let g = check(&format!("{rnn}{start}Loss = H[i,*-1] H[i,*-1]"), shapes);
     assert!(g.contains("Grad_Pre[i, *t] = Grad_Sum[i, *t]"), "{g}");
-    // The last of what has a value at every step, and all of it.
+    // The last value of a name with a value at every step, and all its values.
     check(&format!("{rnn}{start}Loss = Pre[i] Pre[i] Sum[i]"), shapes);
     check(&format!("{rnn}{start}Y[*t] = Pre[i] Sum[i]\nLoss = Y[*t] Y[*t]"), shapes);
     check(&format!("{rnn}H[i,*0] = H0[i]\nLoss = H[i,*-1] Pre[i]"), &[shapes, &[("H0", &[3])]].concat());
@@ -474,7 +477,7 @@ fn time_that_is_not_written() {
     }
 }
 
-/// Step by step, time is no axis that a function could work along; laid out, it is one.
+/// Within a step, a function cannot work along time; as a plain index, time is an axis.
 #[test]
 fn axes_beside_time() {
     let shapes: &[(&str, &[usize])] = &[("W", &[2, 2]), ("X", &[2, 3])];
@@ -572,13 +575,13 @@ fn gradients_to_the_eighth_order() {
     let text = format!("Y = tanh{}(X)", "_grad".repeat(8));
     let found = load(&text).run(&inputs, &settings(None), &["Y".into()]).unwrap()[&Name::from("Y")].clone();
     assert!((found.item::<f64>().unwrap() - closed).abs() <= 1e-8 * closed.abs(), "{found} beside {closed}");
-    // Beyond what is worth computing, the work is refused, not the order.
+    // Derivatives of very high order are refused because of their work, not because of their order.
     let text = format!("Y = gelu{}(X)", "_grad".repeat(20));
     let refused = load(&text).run(&inputs, &settings(None), &["Y".into()]).unwrap_err().to_string();
     assert!(refused.contains("operations to differentiate, at most 65536 are allowed"), "{refused}");
 }
 
-/// Functions that have no place for time are called at every moment, and so are their gradients.
+/// Functions whose parameters do not name time are called at every step, and so are their gradients.
 #[test]
 fn functions_at_moments() {
     let function = "fn mul(w[x,y], b[y]) -> s[x] { s[x] = tanh(w[x,y] b[y]) }\n";

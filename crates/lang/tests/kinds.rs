@@ -1,4 +1,4 @@
-//! Numbers of other kinds: moments, places one by one, complex ones, truth as a factor.
+//! Other dtypes: complex numbers, integers and booleans; time steps, and positions written one by one.
 
 use gradus_ir::DType;
 use gradus_lang::{GradientOptions, Program, Settings, Source};
@@ -16,7 +16,7 @@ fn value(text: &str, name: &str) -> Vec<f64> {
     found.values().next().unwrap().to_dtype(DType::F64).to_vec::<f64>().unwrap()
 }
 
-/// A value as a program in `f32` has it.
+/// Returns the value of a name in a program of `f32`.
 fn tensor(text: &str, name: &str) -> Tensor {
     let found = load(text).run(&BTreeMap::new(), &Settings::default(), &[name.into()]);
     found.unwrap_or_else(|f| panic!("{text}\n{f}")).remove(name).unwrap()
@@ -39,11 +39,11 @@ fn verdicts_come_out_of_loops() {
     let time = |step: &str| {
         format!("{fix}axis t while Go\nT[i] = const([1, 2, 3, 4])\nX[*0] = 0\n{step}\nGo[*t] = X[*t] < 3")
     };
-    // At the third step, and at the first.
+    // The check fails at the third step, and then at the first.
     let late = said(&time("X[*t+1] = X[*t] + 0.5 + 0 fix(X[*t])"), "X");
-    assert!(late.contains("`Y` did not come to rest") && late.contains("test:1:18"), "{late}");
+    assert!(late.contains("`Y` did not converge") && late.contains("test:1:18"), "{late}");
     let early = said(&time("X[*t+1] = X[*t] + 1\nF[*t] = fix(2 - X[*t])\nLast = F[*-1]"), "Last");
-    assert!(early.contains("`Y` did not come to rest"), "{early}");
+    assert!(early.contains("`Y` did not converge"), "{early}");
     assert_eq!(said(&time("X[*t+1] = X[*t] + 1 + 0 fix(X[*t] / 4)"), "X"), "");
     let half = said(&time("X[*t+1] = X[*t] + 0.5\nG[*t] = gather(T[i], X[*t])"), "G");
     assert!(half.contains("`gather` takes whole numbers here, not 0.5"), "{half}");
@@ -51,20 +51,21 @@ fn verdicts_come_out_of_loops() {
     let loose = load(&time("X[*t+1] = X[*t] + fix(0.5)")).run(&BTreeMap::new(), &allowed, &["X".into()]);
     // Five rounds of Y = Y/2 + 1 from 0 are 31/16.
     assert_eq!(loose.unwrap()["X"].item::<f32>().unwrap(), 3.875);
-    // Of a fixpoint within a fixpoint the last round counts: where the others begin, the inner one need not come to rest.
+    // For a fixpoint inside a fixpoint only the check of the last outer round counts: with earlier values,
+    // the inner one need not converge.
     let nested = format!("{fix}X = 0.5 + 0.1 fix(0.8 - 2 (X - 0.5) * (X - 0.5))\nZ = 1");
     assert_eq!(said(&nested, "X"), "");
     let wrong = said(&format!("{fix}X = 1.5 + 0 (fix(X) > 0)"), "X");
-    assert!(wrong.contains("`Y` did not come to rest"), "{wrong}");
-    // Rules that call what does not come to rest.
+    assert!(wrong.contains("`Y` did not converge"), "{wrong}");
+    // A rule calls a function whose fixpoint does not converge.
     let rules = format!(
         "{fix}E[x,y] = const([[0, 1], [1, 0]])\nP(x) = const([1, 0])\nP(x) = E[x,y] P(y) (fix(2) > 1)"
     );
     let wrong = said(&rules, "P");
-    assert!(wrong.contains("`Y` did not come to rest"), "{wrong}");
+    assert!(wrong.contains("`Y` did not converge"), "{wrong}");
 }
 
-/// Gradients of complex numbers by rules of real ones are refused, where they would be others.
+/// Gradient lines that assume real inputs are refused for complex ones, if they would differ.
 #[test]
 fn real_rules_for_complex_numbers() {
     let z = Tensor::from_slice(&[1.0, 3.0], [2]).complex(&Tensor::from_slice(&[2.0, -1.0], [2]));
@@ -91,20 +92,20 @@ fn real_rules_for_complex_numbers() {
     ] {
         let said = run(&text, &[]).unwrap_err();
         assert!(
-            said.contains("takes inputs for real ones") && said.contains("--complex Z"),
+            said.contains("assumes that inputs are real") && said.contains("--complex Z"),
             "{text}\n{said}"
         );
         assert!(run(&text, &["Z"]).is_ok(), "{text}");
     }
-    // Lines with the same meaning for both are accepted.
+    // Lines that are the same for both are accepted.
     let linear = "Y[i] = 2 Z[i]\nLoss = norm(Y[i])";
     let (a, b) = (run(linear, &[]).unwrap(), run(linear, &["Z"]).unwrap());
     assert_eq!((&a - &b).abs().max(()).item::<f64>().unwrap(), 0.0, "{a} {b}");
 }
 
-/// Moments that a name does not have are 0, on either side; whole numbers that are none are refused.
+/// Steps before the first and after the last are read as 0. Integers beyond 64 bits are refused.
 #[test]
-fn what_is_not_there() {
+fn steps_out_of_range_and_large_integers() {
     let state = "X[*t] = const([1, 2, 3])\nS[*t+1] = S[*t] + X[*t]\n";
     for (read, expected) in [("*9", 0.0), ("*-9", 0.0), ("*3", 6.0), ("*-1", 6.0), ("*4", 0.0), ("*0", 0.0)] {
         assert_eq!(value(&format!("{state}Z = 1 + S[{read}]"), "Z"), [1.0 + expected], "{read}");
@@ -115,12 +116,12 @@ fn what_is_not_there() {
             let found = load(&text).run(&BTreeMap::new(), &Settings::default(), &[name.into()]);
             assert_eq!(found.is_ok(), fine, "{text}");
             let said = found.err().map(|f| f.to_string()).unwrap_or_default();
-            assert!(fine || said.contains("is beyond all whole numbers of 64 bits"), "{said}");
+            assert!(fine || said.contains("is too large for a 64-bit integer"), "{said}");
         }
     }
 }
 
-/// A time that ends by a condition ends, of whatever kinds its states are, and one that does not is an error.
+/// A time ends by a condition, for states of all dtypes; one that does not end is an error.
 #[test]
 fn times_that_end_by_a_condition() {
     let states = "axis t while Go\nX[*0] = 1\nX[*t+1] = X[*t] + 1\nGo[*t] = X[*t] < 3\n\
@@ -128,7 +129,7 @@ fn times_that_end_by_a_condition() {
     assert_eq!((value(states, "X"), whole(states, "K")), (vec![3.0], vec![11]));
     let go = tensor(states, "Go");
     assert_eq!((go.dtype(), go.rank(), go.item::<bool>().unwrap()), (DType::Bool, 0, false));
-    // Two steps lead there, one does not.
+    // Two steps suffice, one does not.
     let within = |steps: Option<usize>, text: &str| {
         let settings = Settings { steps, ..Settings::default() };
         load(text).run(&BTreeMap::new(), &settings, &["X".into()]).map_err(|f| f.to_string())
@@ -139,13 +140,13 @@ fn times_that_end_by_a_condition() {
     let endless = states.replace("X[*t] < 3", "X[*t] > 0");
     let said = within(None, &endless).unwrap_err();
     assert!(said.contains("after 1000000 steps its condition still holds"), "{said}");
-    // Inside of a function as well, where the run cannot see it otherwise.
+    // Inside a function as well, where the check must be returned by the call.
     let called = "axis t while Go\nfn up(x) -> y { S[*0] = x\nS[*t+1] = S[*t] + 1\nGo[*t] = S[*t] > 0\ny = S[*-1] }\nX = up(1)";
     let said = within(Some(50), called).unwrap_err();
     assert!(said.contains("time `t` does not end: after 50 steps"), "{said}");
     let derived = load(&format!("{called}\nLoss = X X")).gradient(&Default::default()).unwrap_err();
     assert!(
-        derived.to_string().contains("`S` goes on while something holds, and has no derivative"),
+        derived.to_string().contains("`S` has no derivative: its time ends by a condition only"),
         "{derived}"
     );
 }
@@ -162,9 +163,9 @@ fn states_have_the_kind_of_their_steps() {
     assert_eq!(whole(&format!("axis t = 3\n{both}"), "S"), [8]);
 }
 
-/// Whole numbers keep all their digits beside whole numbers, wherever they come from.
+/// Integers keep all digits when they are combined with integers.
 #[test]
-fn digits_that_no_float_has() {
+fn integers_beyond_floats_keep_their_digits() {
     let a = "A[i] = cast(const([9007199254740993, -3]), to=\"i64\")\n";
     let y = |text: &str| whole(&format!("{a}Y[i] = {text}"), "Y");
     assert_eq!(y("A[i]"), [9007199254740993, -3]);
@@ -174,11 +175,11 @@ fn digits_that_no_float_has() {
     assert_eq!(y("A[i] + -9223372036854775807"), [-9214364837600034814, 9223372036854775806]);
     let state = "axis t = 3\nS[*0] = 9007199254740993\nS[*t+1] = S[*t] + K\nK = cast(2, to=\"i64\")";
     assert_eq!(whole(state, "S"), [9007199254740999]);
-    // A fraction makes floats of them, and alone they are floats.
+    // Combined with a fraction, or alone, they are floats.
     assert_eq!(tensor(&format!("{a}Y[i] = 0.5 A[i]"), "Y").dtype(), DType::F32);
     assert_eq!(tensor("Y[i] = [9007199254740993, 0.5]", "Y").dtype(), DType::F32);
     assert_eq!(value("Y = 9007199254740993", "Y"), [9007199254740992.0]);
-    // Lines that are written anew have them too.
+    // Formatted lines have all digits too.
     let line = "Y[i] = 9007199254740993 A[i] + [-9007199254740995, 1]\n";
     assert_eq!(gradus_lang::format(&Source::new("test", line)).unwrap(), line);
 }
@@ -220,7 +221,7 @@ fn places_beside_whole_numbers() {
     assert_eq!(tensor("axis i = 3\nY[i] = index(i)", "Y").dtype(), DType::F32);
 }
 
-/// A value stored as an integer changes by steps, so it has no gradient.
+/// A cast to an integer is piecewise constant, so it has no gradient.
 #[test]
 fn casts_to_whole_numbers_stop_gradients() {
     for to in ["i64", "u8", "bool"] {
@@ -233,7 +234,7 @@ fn casts_to_whole_numbers_stop_gradients() {
     }
 }
 
-/// Behind what has no derivative there are no gradients, and no lines that would read them.
+/// No gradient passes through a function without a derivative, and no line reads one.
 #[test]
 fn nothing_flows_behind_a_threshold() {
     let x = "X[n] = const([1, 2])\nD[n] = X[n] X[n]\n";
@@ -251,7 +252,8 @@ fn nothing_flows_behind_a_threshold() {
     }
 }
 
-/// An input is complex where that is said; a part of one that is not is doubtful.
+/// An input is complex only if declared. The real part of an input that is not declared complex gives a
+/// warning.
 #[test]
 fn complex_inputs() {
     let program = load("Loss = real(Z[i] Z[i])");
@@ -260,15 +262,15 @@ fn complex_inputs() {
         real.text(),
         "Grad_Loss = const(1.0)\nGrad_Z[i] = Grad_Loss Z[i]\nGrad_Z[i] = Grad_Loss Z[i]\n"
     );
-    assert!(real.warnings[0].message.contains("inputs are taken for real numbers"), "{:?}", real.warnings);
+    assert!(real.warnings[0].message.contains("inputs are assumed to be real"), "{:?}", real.warnings);
     let options = GradientOptions { complex: vec!["Z".into()], ..GradientOptions::default() };
     let complex = program.gradient(&options).unwrap();
     assert!(complex.text().contains("Grad_Z[i] = complex(Grad_Loss, 0) conj(Z[i])"), "{}", complex.text());
     assert!(complex.warnings.is_empty());
     let options = GradientOptions { complex: vec!["Q".into()], ..GradientOptions::default() };
     let refused = program.gradient(&options).unwrap_err().to_string();
-    assert!(refused.contains("there is no input `Q` to be complex"), "{refused}");
-    // A tensor may be called like a function, unless lines of the gradient call that.
+    assert!(refused.contains("`Q` is declared complex, but is not an input"), "{refused}");
+    // A tensor may have the name of a function, unless lines of the gradient call that function.
     let plain = load("real[i] = const([1, 2])\nLoss = real[i] real[i]").gradient(&Default::default());
     assert!(plain.unwrap().text().contains("Grad_real[i] = Grad_Loss real[i]"));
     let parts = "real = 1\nZ = complex(real, 2)\nLoss = abs(Z)";
@@ -276,10 +278,10 @@ fn complex_inputs() {
     assert!(refused.contains("`real` is a builtin that lines of this gradient call"), "{refused}");
 }
 
-/// A function of the program is taken with all moments at once only if nothing in it, or in what it calls, looks at more than one
-/// place: as the function that it stands for.
+/// A function of the program is evaluated for all steps at once only if neither it nor a function that it
+/// calls combines several positions.
 #[test]
-fn functions_that_look_at_more_than_a_moment() {
+fn functions_that_combine_positions() {
     let x = "X[i,*t] = const([[1, 2], [5, 7]])\n";
     let of = |functions: &str, y: &str| value(&format!("{functions}\n{x}Y[i,*t] = {y}"), "Y");
     let one = |body: &str| of(&format!("fn f(x) -> y {{ y = {body} }}"), "f(X[i,*t])");
@@ -294,7 +296,7 @@ fn functions_that_look_at_more_than_a_moment() {
     let inner = "fn g(x) -> y {\nV[k] = const([1, 2])\ny = softmax(x) V[k]\n}\nfn f(x) -> y { y = g(x) }\n";
     assert_eq!(of(inner, "f(X[i,*t])"), of(inner, "g(X[i,*t])"));
     near(of(inner, "f(X[i,*t])"), [share(4.0), share(5.0), share(-4.0), share(-5.0)].map(|s| 3.0 * s));
-    // A function of numbers only has the value of its body.
+    // A function of scalars has the value of its body.
     let larger = "fn h(a, b) -> y { y = where(a > b, a, b) }\nfn f(a, b) -> y { y = h(a, b) }\n";
     assert_eq!(of(larger, "cumsum(f(X[i,*t], 2))"), [2.0, 2.0, 7.0, 9.0]);
     for call in ["f", "h", "maximum"] {
@@ -311,7 +313,7 @@ fn the_moment_as_a_number() {
     assert_eq!(last(&format!("{x}S[*0] = 1\nS[*t+1] = S[*t] even(t) + X[*t] odd(t)")), [2.0]);
     assert_eq!(last(&format!("{x}S[*t] = X[*t] even(t)")), [1.0, 0.0, 3.0]);
     assert_eq!(last(&format!("{x}S[*t+1] = 2 S[*t] + X[*t] / size(t)")), [4.0 / 3.0 + 4.0 / 3.0 + 1.0]);
-    // Where time is laid out or summed, too.
+    // Also if time is a plain index or summed.
     let states = format!("{x}R[*t+1] = R[*t] + X[*t]\n");
     assert_eq!(last(&format!("{states}S = R[*t+1] even(t)")), [7.0]);
     assert_eq!(last(&format!("{states}S[t] = R[*t+1] index(t)")), [0.0, 3.0, 12.0]);
@@ -330,7 +332,8 @@ fn check_gradient(text: &str, at: f64, expected: f64) {
     assert_eq!(value(&whole, "Grad_V"), [expected], "{gradient}");
 }
 
-/// Places that are written one by one are as many as the last of them says, also where the name needs itself.
+/// The size of a name that is written at single positions follows from the largest, also if the name depends
+/// on itself.
 #[test]
 fn places_one_by_one() {
     assert_eq!(value("B[0] = 5\nB[1] = 6\nB[2] = B[0] + 1", "B"), [5.0, 6.0, 6.0]);
@@ -338,7 +341,7 @@ fn places_one_by_one() {
     assert_eq!(value(steps, "M"), [4.0, 2.0]);
 }
 
-/// Complex numbers move from step to step as others do.
+/// A state may be complex.
 #[test]
 fn complex_states() {
     let state = "X[*t] = const([1, 2])\nS[*t+1] = complex(0, 1) S[*t] + X[*t]\n";
@@ -366,7 +369,8 @@ fn a_comparison_as_a_factor_is_a_threshold() {
     assert!(matches!(&said[..], [one] if one.contains("a comparison has no derivative")), "{said:?}");
 }
 
-/// Gradients of complex numbers: what flows into a real name is real, and a factor hands on conjugates.
+/// Gradients of complex numbers: the gradient of a real name is real, and the cotangent of a factor has the
+/// conjugates of the others.
 #[test]
 fn complex_numbers_have_gradients() {
     let z = "Z[i] = complex(A[i], B[i])\n";
@@ -401,7 +405,7 @@ fn complex_numbers_have_gradients() {
     }
 }
 
-/// Gradients of complex numbers are equations that a person reads, and differentiate again.
+/// Gradient lines of complex numbers are short, and can be differentiated again.
 #[test]
 fn complex_gradients_as_lines() {
     let text = "Z[i] = complex(A[i], 1)\nW[i] = Z[i] A[i]\nLoss = real(W[i] conj(Z[i]))";

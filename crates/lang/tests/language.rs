@@ -90,7 +90,8 @@ fn projections_and_reductions() {
 #[test]
 fn scopes_of_sums() {
     let of = |line: &str| numbers(&format!("{M}{line}"), "Y");
-    // An index twice in a product inside of a call is summed there; an index once goes away outside.
+    // An index that appears twice in a product inside a call is summed there; one that appears once is
+    // reduced outside.
     assert_eq!(of("Y[i] = relu(A[i,j] V[j] - 400)"), [0.0, 254.0]);
     assert_eq!(of("Y[i] = relu(A[i,j] - 2)"), [1.0, 9.0]);
     assert_eq!(of("Y[i] = (A[i,j] V[j] + 1) 2"), [644.0, 1310.0]);
@@ -146,7 +147,7 @@ fn declarations_functions_and_blocks() {
     assert_eq!(value_with("param K = 2\nY = K", &[], "Y", set).item::<f32>().unwrap(), 5.0);
 }
 
-/// A list has a number for every place of the left side; nothing of it is repeated.
+/// A list has a number for every element of the left side; it is not broadcast.
 #[test]
 fn lists_and_ranges_have_sizes() {
     for (line, says) in [
@@ -169,16 +170,16 @@ fn lists_and_ranges_have_sizes() {
     assert_eq!(of("Y[s] = A[s=4:1:-2] A[s=:2]"), [5.0, 6.0]);
 }
 
-/// A dot says which axis functions work along: one on the left, or none.
+/// A dot on the left selects the axis that functions work along; there is at most one.
 #[test]
 fn dots_that_choose_nothing() {
     let a = "A[i,j] = const([[1,2],[3,4]])\n";
     for (line, says) in [
-        ("Y[i,j] = softmax(A[i.,j])", "a dot means nothing on the right unless the left side has it"),
-        ("Y[j] = softmax(A[i.,j])", "a dot means nothing on the right unless the left side has it"),
+        ("Y[i,j] = softmax(A[i.,j])", "a dot on the right is allowed only if the left side has it"),
+        ("Y[j] = softmax(A[i.,j])", "a dot on the right is allowed only if the left side has it"),
         ("Y[i.,j.] = softmax(A[i,j])", "a left side has one dot at most"),
-        ("Y[i.,j] = 2 A[i,j]", "nothing on the right works along `i`, so this dot chooses nothing"),
-        ("fn f(a[i]) -> b[i] { b[i.] = a[i] }\nY[i,j] = f(A[i,j])", "this dot chooses nothing"),
+        ("Y[i.,j] = 2 A[i,j]", "this dot has no effect: no function on the right works along `i`"),
+        ("fn f(a[i]) -> b[i] { b[i.] = a[i] }\nY[i,j] = f(A[i,j])", "this dot has no effect"),
     ] {
         let message = fault(&format!("{a}{line}"));
         assert!(message.contains(says), "{line}\n{message}");
@@ -187,11 +188,11 @@ fn dots_that_choose_nothing() {
         );
     }
     let head = fault("fn f(a[i.]) -> b[i] { b[i] = a[i] }\nY = 1");
-    assert!(head.contains("a dot means nothing in the head of a function"), "{head}");
+    assert!(head.contains("a dot is not allowed in the head of a function"), "{head}");
     let written = fault(&format!("{a}\"o.json\" = softmax(A[i.,j])"));
-    assert!(written.contains("a dot means nothing where there is no left side"), "{written}");
+    assert!(written.contains("a dot is not allowed in an expression without a left side"), "{written}");
     let asked = load(a).ask(Source::new("asked", "softmax(A[i.,j])")).unwrap_err().to_string();
-    assert!(asked.contains("a dot means nothing where there is no left side"), "{asked}");
+    assert!(asked.contains("a dot is not allowed in an expression without a left side"), "{asked}");
     let by = |line: &str| numbers(&format!("{a}{line}"), "Y");
     assert_eq!(by("Y[i.,j] = cumsum(A[i.,j]) + A[i,j]"), by("Y[i,j] = cumsum(A[i,j], axis=i) + A[i,j]"));
 }
@@ -213,7 +214,7 @@ fn order_of_lines_means_nothing() {
 
 #[test]
 fn rules_reach_their_closure() {
-    // A chain of eight: 28 pairs.
+    // A chain of eight nodes has 28 pairs.
     let chain: Vec<String> = (0..8)
         .map(|i| {
             format!("[{}]", (0..8).map(|j| if j == i + 1 { "1" } else { "0" }).collect::<Vec<_>>().join(","))
@@ -234,7 +235,7 @@ fn rules_reach_their_closure() {
     assert_eq!(value_with(&text, &[], "Anc", Settings::default()).dtype(), DType::Bool);
 }
 
-/// The right side of a rule is compared with 0 as a whole; rules of one name are joined by *or*.
+/// The entire right side of a rule is compared with 0; rules of one name are joined by *or*.
 #[test]
 fn sums_of_rules_hold_where_they_are_positive() {
     let v = "V[x] = const([7, 5, 3])\nA(x) = const([1,0,0])\nB(x) = const([0,1,0])\nW[x,y] = const([[1,-1],[2,-1],[-3,1]])\n";
@@ -243,11 +244,11 @@ fn sums_of_rules_hold_where_they_are_positive() {
     assert_eq!(of("P(x) = 5 - V[x]"), [0.0, 0.0, 1.0]);
     assert_eq!(of("P(x) = A(x) + B(x)"), [1.0, 1.0, 0.0]);
     assert_eq!(of("P(x) = V[x] - 5\nP(x) = 5 - V[x]"), [1.0, 0.0, 1.0]);
-    // As in an equation of a tensor, every term is summed over what the left side lacks.
+    // As in an equation of a tensor, every term is summed over the indices that the left side lacks.
     assert_eq!(of("P(x) = W[x,y] - 0.5"), [0.0, 1.0, 0.0]);
     assert_eq!(of("P(x) max= W[x,y] - 1.5"), [0.0, 1.0, 0.0]);
     assert_eq!(of("P(x,y) = A(x) - B(y)\naxis x = 3"), [1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
-    // Rules that need themselves, beside and inside of sums.
+    // Rules that depend on themselves, as terms of sums and inside sums.
     let chain = "E(x,y) = const([[0,1,0],[0,0,1],[0,0,0]])\n";
     assert_eq!(of(&format!("{chain}P(x) = V[x] - 6\nP(y) = E(x,y) P(x)")), [1.0, 1.0, 1.0]);
     assert_eq!(of(&format!("{chain}P(y) = (V[y] - 6 > 0) + E(x,y) P(x)")), [1.0, 1.0, 1.0]);
@@ -262,7 +263,7 @@ fn negation_by_layers() {
     let text = "E(x,y) = const([[0,1,0],[0,0,1],[0,0,0]])\nReach(x,y) = E(x,y)\nReach(x,z) = E(x,y) Reach(y,z)\n\
         Last(x) = all(!Reach(x,y), axis=y)\nApart(x,y) = !Reach(x,y) !Reach(y,x)\n";
     assert_eq!(numbers(text, "Apart"), [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
-    // Twice negated is not negated.
+    // A double negation is not a negation.
     let twice = "E(x) = const([1,0])\nP(x) = E(x)\nP(x) = !(!Q(x))\nQ(x) = P(x)\n";
     assert_eq!(numbers(twice, "Q"), [1.0, 0.0]);
     let message = fault("P(x) = !Q(x)\nQ(x) = R(x)\nR(x) = P(x)\naxis x = 2");
@@ -285,17 +286,18 @@ fn exports_and_what_is_asked() {
 
 #[test]
 fn fixpoints_and_their_verdict() {
-    // Stationary: x = (x + 3/x) / 2 has no rest at 0, so it starts beside it.
+    // The iteration x = (x + 3/x) / 2 is undefined at 0, so it starts next to it.
     assert!((numbers("X = 0.5 X + 1", "X")[0] - 2.0).abs() < 1e-10);
     let mutual = numbers("P = 0.5 Q + 1\nQ = 0.5 P", "P")[0];
     assert!((mutual - 4.0 / 3.0).abs() < 1e-10);
     let message = fault("X = 2 X + 1");
-    assert!(message.contains("`X` did not come to rest"), "{message}");
+    assert!(message.contains("`X` did not converge"), "{message}");
     let allowed = Settings { allow_unconverged: true, rounds: 3, ..Settings::default() };
     assert_eq!(value_with("X = 2 X + 1", &[], "X", allowed).item::<f32>().unwrap(), 7.0);
 }
 
-/// Tolerances are relative to the size of numbers, and to how far they still have to go, not to how little they move.
+/// Tolerances are relative to the magnitude of numbers, and bound the remaining distance, not the last
+/// change.
 #[test]
 fn fixpoints_of_any_size() {
     let near = |text: &str, name: &str, settings: Settings, want: f64, within: f64| {
@@ -308,23 +310,23 @@ fn fixpoints_of_any_size() {
     }
     near("X = 1e-12 + 0.5 X", "X", Settings::default(), 2e-12, 3e-6);
     near("X = 1e-30 + 0.9 X", "X", Settings::default(), 1e-29, 3e-6);
-    // Slow, alternating, and one after the other.
+    // Slow convergence, alternation, and elements that converge one after the other.
     near("X = 0.99 X + 0.01", "X", double(), 1.0, 3e-12);
     near("X = 1 - 0.99 X", "X", double(), 1.0 / 1.99, 3e-12);
-    // Nearer than rounding lets it come.
+    // A tolerance smaller than rounding errors.
     let strict = || Settings { tolerance: Some(0.0), ..double() };
     near("X = 0.9 sin(X) + 3 + 0 Y\nY = 0.9 cos(X) Y + 1", "X", strict(), 3.06703749663069, 1e-14);
     near("X = 0.97 X + 0.03", "X", strict(), 1.0, 1e-13);
     near("A = 0.1 A + 1e6\nB = 0.99 B + 1e-6 A / (A + 1)", "B", double(), 1e-4 / (1.0 + 9e-7), 3e-12);
-    // Round and round, one of the two numbers a million times the other.
+    // A rotation, with one number a million times the other.
     let turning = "X = 0.99 (0.8 X - 0.6e6 Y) + 1\nY = 0.99 (0.6e-6 X + 0.8 Y)";
     let (cos, sin): (f64, f64) = (0.99 * 0.8, 0.99 * 0.6);
     near(turning, "X", double(), (1.0 - cos) / ((1.0 - cos).powi(2) + sin * sin), 1e-11);
-    // 0 is a solution: at once, on the way there, and out of what has cancelled.
+    // The solution is 0: at once, as a limit, and by cancellation.
     assert_eq!(numbers("X = 0.5 X", "X"), [0.0]);
     assert_eq!(numbers("X = sin(Y)\nY = 0.5 X", "X"), [0.0]);
     assert!(numbers("A = 0.9 A + 0.2\nB = 0.9 B + (2 - A)", "B")[0].abs() < 1e-9);
-    // Exact after as many rounds as there are places.
+    // Exact after as many rounds as there are elements.
     let chain = value_with("axis i = 3000\nX[i] = X[i-1] + 1", &[], "X", Settings::default());
     assert_eq!(chain.to_vec::<f32>().unwrap()[2999], 3000.0);
 }
@@ -338,19 +340,20 @@ fn fixpoints_that_are_not_reached() {
     };
     let with = |rounds: usize, float: DType| Settings { rounds, float, ..Settings::default() };
     let creeping = "X = 0.999999 X + 0.000001";
-    assert!(said(creeping, with(10_000, DType::F32)).contains("relative to its size"));
-    assert!(said(creeping, with(10_000, DType::F64)).contains("relative to its size"));
-    // In f32 it stands still at 0.9997, since what it would move by is less than half of a rounding.
+    assert!(said(creeping, with(10_000, DType::F32)).contains("relative to its magnitude"));
+    assert!(said(creeping, with(10_000, DType::F64)).contains("relative to its magnitude"));
+    // In f32 it stops at 0.9997, because the next change is less than half a unit in the last place.
     let stuck = said("X = 0.9999 X + 0.0001", with(200_000, DType::F32));
-    assert!(stuck.contains("it creeps") && stuck.contains("compute in f64"), "{stuck}");
-    assert!(said("X = 1 - X", with(1000, DType::F64)).contains("moved by 1.0e0 relative to its size"));
-    assert!(said("X = X + 1", with(10_000, DType::F32)).contains("did not come to rest"));
-    assert!(said("X = X + 1e-9 / (1 + X)", with(10_000, DType::F64)).contains("did not come to rest"));
-    assert!(said("X = 2 X + 1", with(10_000, DType::F64)).contains("grew beyond bounds"));
-    assert!(said("X = 3.9 X * (1 - X) + 0.001", with(2000, DType::F64)).contains("did not come to rest"));
+    assert!(stuck.contains("it converges too slowly") && stuck.contains("compute in f64"), "{stuck}");
+    assert!(said("X = 1 - X", with(1000, DType::F64)).contains("changed by 1.0e0 relative to its magnitude"));
+    assert!(said("X = X + 1", with(10_000, DType::F32)).contains("did not converge"));
+    assert!(said("X = X + 1e-9 / (1 + X)", with(10_000, DType::F64)).contains("did not converge"));
+    assert!(said("X = 2 X + 1", with(10_000, DType::F64)).contains("diverged to infinity or NaN"));
+    assert!(said("X = 3.9 X * (1 - X) + 0.001", with(2000, DType::F64)).contains("did not converge"));
 }
 
-/// Functions may need themselves inside; what a call brings along stays, and what does not come to rest is said.
+/// Functions may contain fixpoints: axes that a call adds are kept, and a fixpoint that does not converge is
+/// reported.
 #[test]
 fn fixpoints_inside_of_functions() {
     let half = "fn half(a) -> x { x = 0.5 x + a }\n";
@@ -366,14 +369,14 @@ fn fixpoints_inside_of_functions() {
     let pair = "fn pair(a, w[j]) -> p[j] { p[j] = 0.5 q[j] + a\nq[j] = 0.5 p[j] + w[j] }\n";
     let text = format!("{pair}A[i] = const([0, 3])\nW[k] = const([0, 3, 6])\nY[i,k] = pair(A[i], W[k])");
     near(numbers(&text, "Y"), &[0.0, 2.0, 4.0, 4.0, 6.0, 8.0]);
-    // Inside of a loop over time.
+    // Inside a loop over time.
     let stepped = |f: &str| format!("{f}axis t = 3\nS[*0] = 1\nS[*t+1] = half(S[*t])");
     near(numbers(&stepped(half), "S"), &[8.0]);
     let diverging = "fn half(a) -> x { x = 2 x + a }\n";
-    // Of steps, the one that does not come to rest is found wherever it is.
+    // A fixpoint that does not converge at a later step is reported too.
     let late = "fn half(a) -> x { x = (a > 3 ? 2 : 0.5) x + a }\n";
     for text in [format!("{diverging}Y = half(1)"), stepped(diverging), stepped(late)] {
-        assert!(fault(&text).contains("`x` did not come to rest"), "{text}");
+        assert!(fault(&text).contains("`x` did not converge"), "{text}");
     }
 }
 
@@ -407,7 +410,7 @@ fn virtual_time() {
     }
 }
 
-/// Steps are as many as constants, files and declarations have; a state is as large as its start.
+/// Constants, files and declarations determine the number of steps; the start of a state determines its size.
 #[test]
 fn time_from_what_is_there() {
     let f64s = |steps| Settings { float: DType::F64, steps, ..Settings::default() };
@@ -420,7 +423,7 @@ fn time_from_what_is_there() {
     let text = "S[*t+1] = S[*t] + X[*t]\nX[*t] = D[t]\n";
     assert_eq!(value_with(text, &given, "S", f64s(Some(3))).item::<f64>().unwrap(), 7.0);
     assert_eq!(of("axis t = 3\nH[i,*0] = const([1,1])\nH[i,*t+1] = 2 H[i,*t]", "H"), [8.0, 8.0]);
-    // Sizes of one state come from the start of another, and from a start that is given.
+    // Sizes of a state come from the start of another state, or from a start that is an input.
     let two = "axis t = 2\nA[i,*0] = const([1,2])\nA[i,*t+1] = B[i,*t]\nB[i,*t+1] = A[i,*t]\n";
     assert_eq!(of(two, "B"), [0.0, 0.0]);
     assert_eq!(of(two, "A"), [1.0, 2.0]);
@@ -434,14 +437,14 @@ fn time_from_what_is_there() {
     assert!(message.contains("virtual time has 3 steps by --steps, but 4 in `X`"), "{message}");
     let message = refused(&format!("axis t = 5\n{sum}"), None);
     assert!(message.contains("virtual time has 5 steps by `axis t`, but 4 in `X`"), "{message}");
-    // The number of steps that is asked for replaces the declared one.
+    // The number of steps in the settings replaces the declared one.
     let text = "axis t = 5\nH[*0] = 1\nH[*t+1] = 2 H[*t]";
     assert_eq!(value_with(text, &[], "H", f64s(Some(3))).item::<f64>().unwrap(), 8.0);
     let message = refused("S = 1", Some(4));
-    assert!(message.contains("nothing in the program moves with time"), "{message}");
+    assert!(message.contains("no name in the program depends on time"), "{message}");
 }
 
-/// A name that a state needs for its next step has a value at every step, with or without time on its left.
+/// A name that the next step of a state reads has a value at every step, with or without time on its left.
 #[test]
 fn values_at_every_step() {
     let text = "axis t = 3\nW[i,j] = const([[1,1],[0,2]])\nInput[i] = const([1,-1])\nH[i,*0] = const([1,1])\n\
@@ -450,7 +453,7 @@ fn values_at_every_step() {
     assert_eq!(numbers(text, "H"), [7.0, 1.0]);
     assert_eq!(numbers(text, "Pre"), [6.0, 2.0]);
     assert_eq!(numbers(text, "Sum"), [7.0, 1.0]);
-    // Outside of the steps, it is the last of them; beside a time on the left, the same moment.
+    // Lines without time read its last step; lines with time on the left read the same step.
     assert_eq!(numbers(&format!("{text}Out = Pre[i] Pre[i]"), "Out"), [40.0]);
     assert_eq!(numbers(&format!("{text}Log[*t,i] = 10 Pre[i]"), "Log"), [20.0, 20.0, 40.0, 20.0, 60.0, 20.0]);
     assert_eq!(numbers(&format!("{text}Log[t,i] = Pre[i,*t]"), "Log"), [2.0, 2.0, 4.0, 2.0, 6.0, 2.0]);
@@ -459,7 +462,8 @@ fn values_at_every_step() {
     let driven = driven.replace("Pre[i] + Input[i]", "Pre[i] + Input[i,*t]");
     assert_eq!(numbers(&driven, "H"), [9.0, 13.0]);
     assert!(load(&driven).warnings.is_empty());
-    // A name that reads no state is not step-local: a sum over time that steps read must be written as one.
+    // A name that reads no state has no value per step: a sum over time that steps read must be written as
+    // `sum=`.
     let refused =
         |line: &str| fault(&format!("X[i,*t] = const([[1, 2]])\n{line}\nH[i,*t+1] = H[i,*t] + Drive[i]"));
     let message = refused("Drive[i] = X[i,*t]");
@@ -500,7 +504,7 @@ fn what_cannot_be_differentiated_says_so() {
     assert!(warm.warnings.is_empty());
 }
 
-/// Whatever is wrong with a gradient line is shown at the line it derives from.
+/// Errors in a gradient line are shown at the line that it derives from.
 #[test]
 fn gradient_lines_stand_where_they_come_from() {
     let program = load("X[i] = const([1,2])\nY[i] = tanh(X[i])\nLoss = Y[i] Y[i]");
@@ -524,7 +528,7 @@ fn merged_gradients() {
     );
 }
 
-/// The time is proportional to the number of parts: these programs once took minutes.
+/// The time is linear in the number of parts: a slower algorithm takes minutes for these programs.
 #[test]
 fn many_terms_and_factors() {
     let begin = std::time::Instant::now();

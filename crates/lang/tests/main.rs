@@ -1,4 +1,4 @@
-//! The tests of the equation language: one program, because linking many takes longer than running them.
+//! The tests of the equation language, in one binary: linking many takes longer than running them.
 
 mod branches;
 mod builtins;
@@ -22,7 +22,8 @@ mod seed;
 mod sizes;
 mod times;
 
-// Private modules, compiled here with their unit tests: tests of the library itself would compile all of it twice.
+// Private modules, compiled here with their unit tests. Unit tests in the library would compile all of it
+// twice.
 #[allow(dead_code, unreachable_pub)]
 #[path = "../src/rules/mod.rs"]
 mod closure_of_rules;

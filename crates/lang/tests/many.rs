@@ -1,5 +1,5 @@
-//! Programs of ten thousand lines, right and wrong in every way there is: what is done with them takes time as their length
-//! does, and of ten thousand faults the first are shown.
+//! Programs of ten thousand lines, valid and with every kind of error: all passes take linear time, and only
+//! the first of ten thousand errors are shown.
 
 use gradus_lang::{GradientOptions, Program, Settings, Source};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ const LINES: usize = 10_000;
 /// An algorithm that is not linear takes minutes.
 const MOST: Duration = Duration::from_secs(2);
 
-/// The time that this thread has been running: other work on the machine does not count where the system says so.
+/// Returns the CPU time of this thread where the system reports it, else the wall time.
 fn clock() -> Duration {
     let own = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let own = own.and_then(|s| s.split(' ').next()?.parse().ok()).map(Duration::from_nanos);
@@ -26,7 +26,7 @@ fn lines(line: impl Fn(usize) -> String) -> String {
     (0..LINES).map(|i| line(i) + "\n").collect()
 }
 
-/// The messages about a program up to its lowering.
+/// Returns the messages of loading and lowering a program.
 fn said(text: &str) -> String {
     let done = Program::parse(Source::new("many", text)).and_then(|program| {
         let names = program.outputs();
@@ -35,7 +35,7 @@ fn said(text: &str) -> String {
     done.map(|_| String::new()).unwrap_or_else(|faults| faults.to_string())
 }
 
-/// Every kind of fault, on every line.
+/// Every kind of error, on every line.
 #[test]
 fn faults_on_all_lines() {
     let programs: Vec<(&str, String, &str)> = vec![
@@ -60,11 +60,11 @@ fn faults_on_all_lines() {
             "index `i` has size 3 in `B`",
         ),
         ("signs", lines(|i| format!("Y{i} = ) {i}")), "expected"),
-        ("letters", lines(|i| format!("Y{i} = 1 $ {i}")), "`$` has no meaning"),
+        ("letters", lines(|i| format!("Y{i} = 1 $ {i}")), "unexpected character `$`"),
         ("brackets", lines(|i| format!("Y{i} = ({i}")), "never closed"),
         ("skipped", lines(|i| format!("Y{i} = Y{} + ) Z{i}\nV{i} = sofmax(Z{i})", i + 1)), "expected"),
         ("exports", format!("Y = 1\n{}", lines(|i| format!("export Name{i}"))), "`Name0` is exported"),
-        ("params", lines(|i| format!("param p{i} = q{i}\nY{i} = p{i}")), "`q0` is no number"),
+        ("params", lines(|i| format!("param p{i} = q{i}\nY{i} = p{i}")), "`q0` is not a number"),
         ("twice", lines(|i| format!("param p{} = {i}\nY{i} = p{}", i / 2, i / 2)), "`p0` is declared twice"),
         ("axes", lines(|i| format!("axis a{i} = 1.5\nY{i}[a{i}] = 1")), "must be a whole number"),
         ("parameters", lines(|i| format!("param p{i} = {i}\np{i} = 3")), "`p0` is a parameter"),
@@ -110,7 +110,7 @@ fn faults_on_all_lines() {
     assert!(late.is_empty(), "{late:?}");
 }
 
-/// Programs with nothing wrong.
+/// Valid programs.
 #[test]
 fn long_programs_in_time() {
     let layers = |i: usize| match i % 4 {

@@ -1,4 +1,4 @@
-//! Whose names are whose: blocks and libraries.
+//! The scopes of names: blocks and libraries.
 
 use gradus_ir::DType;
 use gradus_lang::ast::Name;
@@ -34,7 +34,7 @@ fn names_of_blocks_are_their_own() {
     let nested = "{ let t = 1; let t = 2; A = t; { B = 10 t; { let t = 5; C = t }; D = t } }";
     let all: Vec<f64> = ["A", "B", "C", "D"].iter().flat_map(|n| numbers(nested, n)).collect();
     assert_eq!(all, [3.0, 30.0, 5.0, 3.0]);
-    // Not the parameter, nor what is defined, nor the index of the same name.
+    // A local name is not the parameter, tensor or index of the same name.
     assert_eq!(numbers("param t = 7\n{ let t = 2; A = t }\nB = A + t", "B"), [9.0]);
     assert_eq!(numbers("t = 7\n{ let t = 2; let t_2 = 3; A = 10 t_2 + t }\nB = A + t", "B"), [39.0]);
     let rules = "E(x,y) = const([[0,1],[0,0]])\n{ let x = 3; let R(x,y) = E(x,y); P(x) = R(x,y); A = x }\nR(x,y) = E(y,x)\nQ(x) = R(x,y)";
@@ -45,14 +45,18 @@ fn names_of_blocks_are_their_own() {
     let calls = "axis k = 2\nV[k] = const([3,4])\n{ let k = 2; A[k] = k cumsum(V[k], axis=k) index(k) }\n{ let k = 5; B = k }";
     assert_eq!(numbers(calls, "A"), [0.0, 14.0]);
     assert_eq!(numbers("t' = 7\n{ let t' = 2; A = t' }\nB = A + t'", "B"), [9.0]);
-    // Outside of its block it is nobody.
+    // Outside its block the name is not defined.
     let message = fault("{ let t = 1; A = t }\nB = t");
     assert!(message.contains("`t` has no equation, so it is an input"), "{message}");
     // Exports and sinks of a block use the names of that block.
     let given = load("{ let t = 1; A = t; export t }\n{ B = 1 }");
     assert_eq!(given.outputs(), ["t".into()]);
     let clash = fault("t = 1\n{ let t = 2; export t }");
-    assert!(clash.contains("`t` is given by `let` in this block, and another is called so"), "{clash}");
+    assert!(
+        clash
+            .contains("cannot export `t`: `let` defines it in this block, and the name is also used outside"),
+        "{clash}"
+    );
     let written = load("t = 1\n{ let t = 2\n\"t.json\" = t\n\"u.json\" = t + 1 }");
     let names: Vec<String> = written.sinks.iter().map(|s| s.1.to_string()).collect();
     let values = written.run(
@@ -96,7 +100,7 @@ fn libraries() {
     assert_eq!(of(&format!("import \"units/lib.eq\"\n{vector}Y = f(A[i]) + S")), Ok(vec![356.0]));
     assert_eq!(of("import \"units/lib.eq\" as lib\nY = lib::in::thrice(lib::in::K) lib::S"), Ok(vec![36.0]));
     assert_eq!(of("import \"units/lib.eq\" as lib\nY = lib::g(0)"), Ok(vec![3.0]));
-    // A number of the program is another, and one of a library can be set.
+    // A number of the program does not change that of a library, which can be set.
     assert_eq!(of("import \"units/lib.eq\" as lib\nconst K = 5\nY = lib::in::thrice(K)"), Ok(vec![15.0]));
     let program = Program::load(
         Source::new("test", "import \"units/lib.eq\" as lib\nY = lib::S"),
@@ -122,12 +126,12 @@ fn libraries() {
         (
             "import \"a.eq\"\nY = 1",
             vec![("a.eq", "Z = 1")],
-            "what is imported may hold functions, `const`, `param`, `let` and imports only",
+            "an imported file may contain only functions, `const`, `param`, `let` and imports",
         ),
         (
             "import \"a.eq\" as a\nY = a::K",
             vec![("a.eq", "const L = 1")],
-            "there is no number `a::K` in what is imported",
+            "no import defines the number `a::K`",
         ),
         (
             "import \"a.eq\" as a\nY = a::f(1)",
@@ -140,7 +144,7 @@ fn libraries() {
     }
 }
 
-/// Functions that call functions, with axes that the outermost call brought.
+/// Functions that call functions, with axes that the outermost call added.
 #[test]
 fn axes_brought_through_several_calls() {
     let text = "fn a(x) -> y { y = x + 1 }\nfn b(x) -> y { y = a(x) ** 2 }\nfn c(x, w[k]) -> y { y = b(a(x)) w[k] }\n\
@@ -179,7 +183,7 @@ fn a_name_is_kept_once_however_often_it_stands() {
     let of = |name: &str| reads.iter().filter(|r| &*r.name == name).map(|r| &r.name).collect::<Vec<_>>();
     let [first, second] = of("B")[..] else { panic!("B is read twice") };
     assert!(std::sync::Arc::ptr_eq(first, second));
-    // The statements are read again from the text.
+    // The statements are parsed again from the text.
     assert_eq!(
         program.statements().iter().map(ToString::to_string).collect::<Vec<_>>(),
         ["A[i] = B[i] C", "D[i] = B[i] + A[i]"]
@@ -189,7 +193,7 @@ fn a_name_is_kept_once_however_often_it_stands() {
 #[test]
 fn a_number_before_parentheses_is_no_function() {
     let said = fault("param rate = 0.5\nA[i] = const([1, 2])\nY[i] = rate (A[i] + 1)");
-    assert!(said.contains("`rate` is a number of this program, and no function"), "{said}");
+    assert!(said.contains("`rate` is a number of this program, not a function"), "{said}");
     assert!(said.contains("write rate * (…) to multiply"), "{said}");
     assert_eq!(numbers("param rate = 0.5\nA[i] = const([1, 2])\nY[i] = rate * (A[i] + 1)", "Y"), [1.0, 1.5]);
 }

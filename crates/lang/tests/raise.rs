@@ -1,4 +1,4 @@
-//! Graphs as equations: read back, they give the same values.
+//! Raises graphs to equations, and checks that the equations have the same values.
 
 mod loops;
 
@@ -15,7 +15,7 @@ fn numbers(seed: usize, n: usize) -> Vec<f64> {
     (0..n).map(|i| ((i * 7919 + seed * 104729 + 13) % 1000) as f64 / 1000.0 + 0.1).collect()
 }
 
-/// Raises a graph, lowers the text again, and compares all outputs; gives the text.
+/// Raises a graph, lowers the text again, and compares all outputs. Returns the text.
 fn round_trip(graph: &Graph) -> String {
     let avals = graph.input_avals();
     let tensor = |(i, a): (usize, &Aval)| {
@@ -29,7 +29,7 @@ fn round_trip_on(graph: &Graph, ins: Vec<Tensor>) -> String {
     round_trip_in(DType::F64, graph, ins)
 }
 
-/// The same by programs of this dtype.
+/// As `round_trip`, for a program with floats of this dtype.
 fn round_trip_in(float: DType, graph: &Graph, ins: Vec<Tensor>) -> String {
     let text = raise(graph, &[]).unwrap();
     let program = Program::parse(Source::new("raised", &text)).unwrap_or_else(|f| panic!("{text}\n{f}"));
@@ -49,7 +49,7 @@ fn round_trip_in(float: DType, graph: &Graph, ins: Vec<Tensor>) -> String {
     for (name, direct) in outputs.iter().zip(&direct) {
         let found = &found[name];
         assert_eq!(found.shape(), direct.shape(), "{text}");
-        // Floats are those of the program, whatever the graph has.
+        // Floats have the dtype of the program, not that of the graph.
         let mixed = graph.nodes().iter().flat_map(|n| &n.outs).any(|a| !is_own(a.dtype, float));
         if mixed || direct.dtype().class() < Class::Float {
             assert_eq!(found.dtype(), direct.dtype(), "{name}\n{text}");
@@ -78,8 +78,8 @@ fn is_own(dtype: DType, float: DType) -> bool {
     dtype.class() < Class::Float || dtype.real() == float
 }
 
-/// Whole numbers have all their bits, wrap where they end, and so in loops; other floats are rounded as they are in the
-/// graph. In a program of `f32` as in one of `f64`.
+/// Integers keep all bits and wrap on overflow, also in loops; floats of other dtypes are rounded as in the
+/// graph. This holds for programs of `f32` and of `f64`.
 #[test]
 fn numbers_of_every_kind() {
     let large = Tensor::from_slice(&[16_777_217i64, -16_777_219, 2_000_000_011], [3]);
@@ -255,7 +255,7 @@ fn every_composite() {
     for sample in gradus_tensor::func::samples().cases {
         let ins: Vec<Tensor> = sample.ins.iter().map(Tensor::from_literal).collect();
         let graph = trace(&ins.iter().collect::<Vec<_>>(), |x| (sample.call)(x)).unwrap();
-        // A generator's state is an input of its own.
+        // The state of a generator is an additional input.
         if graph.inputs().len() != ins.len() {
             continue;
         }
@@ -265,7 +265,7 @@ fn every_composite() {
     assert!(count > 200, "{count}");
 }
 
-/// Linear algebra is what the language calls it, batches too.
+/// Linear algebra is raised to calls of the language's functions, also for batches.
 #[test]
 fn linear_algebra_has_its_names() {
     let m = f64s(&[2, 3, 3]);
@@ -289,7 +289,7 @@ fn linear_algebra_has_its_names() {
     }
 }
 
-/// Random numbers of `f32` have all bits of the words they are made of.
+/// Random numbers of `f32` have all bits of the random words that they are computed from.
 #[test]
 fn words_keep_their_bits() {
     let words = [4_000_000_001i64, 77, 3_123_456_789, 5];
@@ -311,7 +311,7 @@ fn words_keep_their_bits() {
     round_trip_in(DType::F32, &graph(true), Vec::new());
 }
 
-/// Inputs with names that mean something else in programs are renamed, and indices avoid the names of inputs.
+/// Inputs with reserved names are renamed, and indices avoid the names of inputs.
 #[test]
 fn any_name_of_an_input_can_be_written() {
     let (x, s) = (f64s(&[2, 3]), Tensor::from(0.5));

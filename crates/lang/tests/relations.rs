@@ -1,4 +1,5 @@
-//! Sparse relations next to two other evaluations: Boolean tensors, and sets of tuples by the definition of rules.
+//! Compares sparse relations with two other evaluations: Boolean tensors, and sets of tuples by the
+//! definition of rules.
 
 use gradus_ir::DType;
 use gradus_lang::ast::Name;
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Numbers that look random and are the same every time.
+/// A deterministic generator of pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -55,7 +56,7 @@ struct Atom {
 enum Part {
     Holds(Atom),
     Not(Atom),
-    /// Two variables compare so.
+    /// A comparison of two variables.
     Compare(usize, &'static str, usize),
 }
 
@@ -76,7 +77,7 @@ impl Atom {
         format!("{}({})", self.name, self.args.iter().map(arg).collect::<Vec<_>>().join(","))
     }
 
-    /// The tuple under an assignment; `None` outside of the domain.
+    /// Returns the tuple under an assignment; `None` outside of the domain.
     fn tuple(&self, bound: &[usize], n: usize) -> Option<Vec<usize>> {
         let value = |a: &Arg| match a {
             Arg::Var(v, by) => usize::try_from(bound[*v] as i64 + by).ok().filter(|x| *x < n),
@@ -96,7 +97,7 @@ impl Rule {
         format!("{} = {}", self.head.text(), self.body.iter().map(part).collect::<Vec<_>>().join(" "))
     }
 
-    /// The variables that appear, in order.
+    /// Returns the variables that appear, in order.
     fn variables(&self) -> Vec<usize> {
         let mut all = BTreeSet::new();
         let mut note = |atom: &Atom| {
@@ -137,7 +138,7 @@ fn holds(body: &[Part], bound: &[usize], n: usize, sets: &Sets) -> bool {
     })
 }
 
-/// Adds what follows until nothing does.
+/// Applies rules until no new fact follows.
 fn by_definition(rules: &[&Rule], n: usize, sets: &mut Sets) {
     loop {
         let mut more = Vec::new();
@@ -299,7 +300,7 @@ fn boolean_tensors_hold_the_same() {
     }
 }
 
-/// A query finds what the whole relation has, whichever of its arguments are known.
+/// A query finds the same facts as the entire relation has, for every choice of known arguments.
 #[test]
 fn queries_find_the_matching_facts() {
     let mut dice = Dice(23);
@@ -322,7 +323,7 @@ fn queries_find_the_matching_facts() {
     }
 }
 
-/// Counts, sums, minima, maxima, means and products of groups, next to loops and to dense evaluation.
+/// Compares counts, sums, minima, maxima, means and products of groups with loops and with dense evaluation.
 #[test]
 fn groups_are_reduced_over_their_facts() {
     let mut dice = Dice(3);
@@ -376,7 +377,7 @@ fn groups_are_reduced_over_their_facts() {
     }
 }
 
-/// Shortest paths as recursive minima, next to Bellman and Ford.
+/// Compares shortest paths as recursive minima with the Bellman-Ford algorithm.
 #[test]
 fn shortest_paths_are_recursive_minima() {
     let mut dice = Dice(9);
@@ -456,7 +457,7 @@ fn tables_give_relations() {
     assert!(mixed.contains("column 1 has the symbol `b` and the integer 1"), "{mixed}");
 }
 
-/// Memory and time follow the facts: a dense tensor of this relation would be refused.
+/// Memory and time are proportional to the facts: a dense tensor of this relation would be refused.
 #[test]
 fn large_domains_need_no_tensor() {
     let n = 20_000u32;

@@ -1,4 +1,5 @@
-//! Recursive rules: evaluated fact by fact if all factors are boolean, else by dense products. Both give the same values.
+//! Recursive rules: evaluated fact by fact if all factors are Boolean, else by dense products. Both have the
+//! same values.
 
 use gradus_ir::{Aval, DType};
 use gradus_lang::{Program, Settings, Source};
@@ -15,14 +16,14 @@ fn truths(text: &str, inputs: &BTreeMap<gradus_lang::ast::Name, Tensor>, name: &
     found.unwrap_or_else(|f| panic!("{text}\n{f}"))[name].to_vec::<bool>().unwrap()
 }
 
-/// Returns true if a program of the input `G` is lowered to an op on single facts.
+/// Returns true if a program with the input `G` is lowered to the op `closure`.
 fn by_facts(text: &str, name: &str) -> bool {
     let inputs = BTreeMap::from([("G".into(), Aval::new(DType::F32, [4, 4]))]);
     let lowered = load(text).lower(&inputs, &Settings::default(), &[name.into()]);
     lowered.unwrap_or_else(|f| panic!("{text}\n{f}")).graph.to_string().contains("closure")
 }
 
-/// Numbers that look random.
+/// A generator of pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -31,7 +32,7 @@ impl Dice {
         (self.0 >> 33) as usize % n
     }
 
-    /// A matrix with few ones, as text.
+    /// Returns a matrix with few ones, as text.
     fn matrix(&mut self, rows: usize, columns: usize) -> String {
         let one =
             |_| format!("{:?}", (0..columns).map(|_| usize::from(self.roll(4) == 0)).collect::<Vec<_>>());
@@ -39,7 +40,8 @@ impl Dice {
     }
 }
 
-/// Relations and rules drawn by lot, once with relations as factors and once with the same numbers, which are multiplied.
+/// Random relations and rules, once with relations as factors and once with tensors of the same numbers,
+/// which are multiplied.
 #[test]
 fn facts_and_products_say_the_same() {
     let mut dice = Dice(7);
@@ -98,23 +100,23 @@ fn what_is_looked_at_fact_by_fact() {
         assert_eq!(truths(&with(rules), &inputs, "A"), expected, "{rules}");
         assert!(by_facts(&with(rules), "A"), "{rules}");
     }
-    // A negative number takes away, so that what follows is not what follows from each fact.
+    // A negative factor can remove facts, so facts do not follow independently.
     let weighed = with(
         "W[x,y] = const([[0,-1,0,0],[0,0,1,0],[0,0,0,1],[0,0,0,0]])\nA(x,y) = E(x,y)\nA(x,z) = W[x,y] A(y,z)",
     );
     assert!(!by_facts(&weighed, "A"));
     let expected = [0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0].map(|x| x == 1);
     assert_eq!(truths(&weighed, &inputs, "A"), expected);
-    // Places that move are left to the products as well.
+    // Rules with offsets are evaluated by products as well.
     let moved = "axis x = 5\nP(0) = 1\nP(x+2) = P(x)";
     assert_eq!(truths(moved, &BTreeMap::new(), "P"), [true, false, true, false, true]);
-    // Sizes that do not fit are said as everywhere.
+    // Different sizes are reported as in other equations.
     let text = with("F(u,x) = const([[1,0,1]])\nA(x,y) = E(x,y)\nA(x,z) = F(x,y) A(y,z)");
     let said = load(&text).run(&inputs, &Settings::default(), &["A".into()]).unwrap_err().to_string();
     assert!(said.contains("has size 1 in `F`, but 4") || said.contains("has size"), "{said}");
 }
 
-/// A chain has as many rounds as links; each of them costs what is new in it.
+/// A chain needs as many rounds as it has links; the cost of each is proportional to its new facts.
 #[test]
 fn a_long_chain_ends_soon() {
     let n = 1000;
@@ -135,7 +137,7 @@ fn they_are_raised() {
     let inputs = BTreeMap::from([("G".into(), Aval::new(DType::F32, [3, 3]))]);
     let lowered = load(text).lower(&inputs, &Settings::default(), &["N".into()]).unwrap();
     let raised = gradus_lang::raise(&lowered.graph, &["N"]).unwrap();
-    // As rules, not as the text of the op.
+    // The text has rules, not the graph of the op.
     assert!(!raised.contains("graph("), "{raised}");
     let again = load(&raised);
     let given = again.inputs().next().unwrap().clone();

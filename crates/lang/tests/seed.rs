@@ -1,4 +1,4 @@
-//! The two programs of the seed: their values, and their gradient programs byte for byte.
+//! Checks the values of the programs in `seed`, and their gradient programs byte for byte.
 
 use gradus_ir::DType;
 use gradus_lang::{GradientOptions, Program, Settings, Source};

@@ -1,11 +1,11 @@
-//! Sizes that come from elsewhere: from other terms, from a number that stands for all axes, from the left side.
+//! Sizes that other terms, a single number for all axes, or the left side determine.
 
 use gradus_ir::DType;
 use gradus_lang::ast::Name;
 use gradus_lang::{Program, Settings, Source};
 use std::collections::BTreeMap;
 
-/// The shape and the numbers of `Y`.
+/// Returns the shape and the elements of `Y`.
 fn found(text: &str) -> (Vec<usize>, Vec<f64>) {
     let settings = Settings { float: DType::F64, ..Settings::default() };
     let program = Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{text}\n{f}"));
@@ -22,7 +22,7 @@ fn gives(text: &str, shape: &[usize], numbers: &[f64]) {
     assert!(near, "{text}\n{found:?} beside {numbers:?}");
 }
 
-/// Each term of a sum is an equation of its own, but all of them have the places of one name.
+/// Each term of a sum is an equation of its own, but all have the sizes of the name.
 #[test]
 fn terms_of_an_index_only() {
     gives("A[i] = const([1, 2, 3])\nY[i] = A[i] + even(i)", &[3], &[2.0, 2.0, 4.0]);
@@ -35,7 +35,7 @@ fn terms_of_an_index_only() {
     gives(more, &[2], &[4.0, 5.0]);
 }
 
-/// A primed index is as long as the one without primes where nothing else says how long it is.
+/// A primed index has the size of the index without primes if nothing else determines it.
 #[test]
 fn primed_indices() {
     let two = "axis i = 3\nV[i'] = const([1, 2])\n";
@@ -44,7 +44,7 @@ fn primed_indices() {
     gives("axis i = 3\nY[i'] = index(i')", &[3], &[0.0, 1.0, 2.0]);
 }
 
-/// One number is meant for all axes of an image.
+/// A setting that is one number applies to all axes of an image.
 #[test]
 fn numbers_for_all_axes() {
     let tall = [0.0, 0.0, 7.0, 0.0, 0.0, 7.0, 1.0, 1.0, 2.0];
@@ -61,7 +61,7 @@ fn numbers_for_all_axes() {
     );
 }
 
-/// An axis that stays at size 1 has the name of the left side.
+/// A reduced axis of size 1 takes its name from the left side.
 #[test]
 fn kept_axes_under_new_names() {
     let x = "X[i,j] = const([[0, 7, 2], [1, 2, 3]])\n";

@@ -1,10 +1,10 @@
-//! Time: values worked out on paper; gradients compared with differences and with those of the graph.
+//! Time: compares values with derived ones, and gradients with differences and with those of the graph.
 
 use crate::common::check::{check_with, load, settings};
 use gradus_lang::ast::Name;
 use std::collections::BTreeMap;
 
-/// The values of a name.
+/// Returns the values of a name.
 fn values(text: &str, name: &str) -> Vec<f64> {
     let run = load(text).run(&BTreeMap::new(), &settings(None), &[name.into()]);
     let run = run.unwrap_or_else(|f| panic!("{text}\n{f}"));
@@ -20,7 +20,8 @@ fn terms_without_time_in_backward_steps() {
     assert_eq!(values(text, "All"), [5.0, 5.0, 0.0, 4.0, 4.0, 0.0]);
 }
 
-/// The size of an index of a state: declared sizes and plain reads first, offsets only if nothing else gives it.
+/// The size of an index of a state comes from declared sizes and plain reads, and from offsets only if
+/// nothing else gives it.
 #[test]
 fn sizes_of_states_at_offsets() {
     let text =
@@ -102,7 +103,7 @@ fn gradients_of_positions_at_the_step_before() {
     check_with(text, &[("A", &[2])], Some(3));
 }
 
-/// A sum over the steps whose later terms only read them, below a function that is not linear.
+/// A sum over steps inside a nonlinear function, with further terms that only read steps.
 #[test]
 fn sums_over_steps_in_later_terms() {
     let text = "S[i,*0] = A[i]\nS[i,*t+1] max= S[i,*t]\nZ[j] = -max(B[j] C[k], axis=k) + S[j,*t+1] B[j] \

@@ -5,11 +5,11 @@
 pub static ABSENT: &[(&[&str], &str)] = &[
     (
         &["permute", "movedim", "swapaxes", "t", "adjoint"],
-        "the left side has the indices in order: Y[j,i] = X[i,j]",
+        "order the indices on the left side: Y[j,i] = X[i,j]",
     ),
     (
         &["expand", "expand_as", "broadcast", "unsqueeze", "squeeze"],
-        "indices meet by name, and what lacks one is repeated along it",
+        "tensors are matched by index names, and repeated along indices that they lack",
     ),
     (
         &[
@@ -29,9 +29,9 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     ),
     (
         &["at", "narrow", "split", "split_with_sizes", "chunk", "unbind"],
-        "places and ranges are indices: X[i,0], X[i,0:2]",
+        "positions and ranges are indices: X[i,0], X[i,0:2]",
     ),
-    (&["with_at", "assign_", "patch_at", "write"], "a part has an equation of its own: Y[0] = 5"),
+    (&["with_at", "assign_", "patch_at", "write"], "write an equation for the part: Y[0] = 5"),
     (&["index_select", "take", "take_along_dim"], "gather(x, ids, axis=)"),
     (
         &["index_add", "index_copy", "scatter_with"],
@@ -43,10 +43,10 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     ),
     (
         &["full", "full_like", "full_of", "ones", "zeros", "zeros_of", "from_slice", "constant"],
-        "write the number, which is repeated along whatever it meets, or const([…])",
+        "write the number, which is repeated along all indices, or const([…])",
     ),
     (&["eye_of", "linspace_of"], "write eye or linspace: numbers are of the program's type"),
-    (&["iota", "meshgrid"], "index(i) is the place along an index"),
+    (&["iota", "meshgrid"], "index(i) is the position along an index"),
     (&["mean_keepdim", "var_keepdim", "std_keepdim"], "mean(x, axis=, keepdims=true) and the like"),
     (&["var_mean", "std_mean"], "var(x, axis=) and mean(x, axis=), an equation each"),
     (&["clamp_min", "clamp_max"], "clamp(x, min=), clamp(x, max=), or maximum(x, y), minimum(x, y)"),
@@ -68,7 +68,7 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     (&["softmax_seen"], "masked_softmax(x, mask)"),
     (
         &["bitcast", "dequantize", "quantized_dot", "quantized_grouped_dot"],
-        "programs have numbers, not bytes: dequantise weights before they are given",
+        "programs have numbers, not bytes: dequantise weights before passing them",
     ),
     (&["grouped_dot"], "gather(w, ids, axis=0) as G[n,o,i], then Y[n,o] = G[n,o,i] X[n,i]"),
     (
@@ -79,20 +79,20 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     (&["cumulate"], "cumsum, cumprod, cummax, cummin or logcumsumexp"),
     (
         &["conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_max_pool", "adaptive_avg_pool"],
-        "with the number of axes behind it: conv2d, max_pool1d",
+        "append the number of axes: conv2d, max_pool1d",
     ),
     (&["max_pool_with_indices"], "max_pool2d(x, part=\"indices\")"),
     (
         &["dropout", "rand", "randn", "randint", "multinomial", "sample_tokens", "sample_tokens_at"],
-        "a program gives the same values every time: random numbers are an input, or follow from a state by random_bits",
+        "a program has the same values in every run: pass random numbers as an input, or compute them from a state by random_bits",
     ),
     (&["scan", "while", "while_loop"], "loops are virtual time, H[*t+1] = …, or a fixpoint"),
     (&["cond", "switch"], "c ? x : y, or case { c -> x, default -> y }"),
     (&["call"], "fn f(a[i]) -> y[i] { … } is called as f(X[i])"),
-    (&["contiguous", "barrier"], "how values are held is no part of a program"),
+    (&["contiguous", "barrier"], "a program does not determine how values are stored"),
 ];
 
-/// The replacement for a function of the core that is not a builtin.
+/// Returns the replacement for a function of the core that is not a builtin.
 pub(crate) fn instead(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     ABSENT.iter().find(|(names, _)| names.contains(&lower.as_str())).map(|(_, why)| *why)

@@ -43,7 +43,7 @@ impl Callee {
         self.pulled(self.order, &wrt, args, s, around)
     }
 
-    /// The derivative of a pointwise function of one argument, element by element.
+    /// Returns the derivative of a pointwise function of one argument, element by element.
     fn slope(&self, order: usize, args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
         if order == 0 {
             return self.plain(args, s, around);
@@ -51,7 +51,7 @@ impl Callee {
         self.vjp_of(args, 0, |args| self.slope(order - 1, args, s, around), |out| Ok(out.tensor.ones_like()))
     }
 
-    /// The cotangent of one argument, from the cotangent of the result, which is the last argument.
+    /// Returns the cotangent of one argument, from the cotangent of the result, which is the last argument.
     fn pulled(
         &self,
         order: usize,
@@ -104,7 +104,7 @@ impl Callee {
         let (values, pull) = vjp_within(&[&args[at].tensor], traced, MOST_OPERATIONS)?;
         let axes = out.take().unwrap_or_default();
         let Some(value) = values.into_iter().next() else {
-            return Err(Error::gradient("the function gives nothing"));
+            return Err(Error::gradient("the function returns nothing"));
         };
         let given = cotangent(&Named::new(value, axes))?;
         let pulled = pull(&[&given])?;
@@ -119,15 +119,17 @@ impl Callee {
         if args.len() < needed {
             let behind = match self.order {
                 0 => String::new(),
-                1 => " and a cotangent behind them".into(),
-                n => format!(" and {n} cotangents behind them"),
+                1 => " and a cotangent after them".into(),
+                n => format!(" and {n} cotangents after them"),
             };
             let why = format!("needs {needed} arguments{behind}, {} given", args.len() + self.order);
             return Err(Error::value(format!("`{}`", self.name()), why));
         }
         let b = match &self.base {
             Base::User(f) => return (around.own)(f, args, around.left),
-            Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| row_of(row, t)))),
+            Base::Pointwise(op) => {
+                return checked(pointwise(args, |t| spread(t, |t| apply_pointwise_op(op, t))));
+            }
             Base::Table(b) => *b,
         };
         let args = &taken(b, args);
@@ -224,7 +226,7 @@ fn taken(b: &Builtin, args: &[Named]) -> Vec<Named> {
 /// then the axis (or the axes of the positions), then all others. So `x` is `[s, v, r]`, the positions are `[s, k]`,
 /// and the values to write are `[s, k, r]`.
 fn by_ids(b: &Builtin, args: &[Named], s: &Settings) -> Result<Named> {
-    let [x, ids, more @ ..] = args else { return Err(Error::value(b.name, "needs places")) };
+    let [x, ids, more @ ..] = args else { return Err(Error::value(b.name, "needs positions")) };
     let along = &x.axes[wrapped(s.axis(), x.axes.len()).min(x.axes.len() - 1)];
     let own = |a: &&Name| *a != along;
     let shared: Vec<Name> = x.axes.iter().filter(own).filter(|a| ids.axes.contains(a)).cloned().collect();
@@ -243,7 +245,7 @@ fn by_ids(b: &Builtin, args: &[Named], s: &Settings) -> Result<Named> {
     for y in more {
         if let Some(other) = y.axes.iter().find(|a| !there.contains(a)) {
             let why = format!("has index `{other}`, which neither `x` nor `ids` has");
-            return Err(Error::value("what goes there", why));
+            return Err(Error::value("the value to write", why));
         }
         let spread = y.aligned(&there).expand([&n[..], &k, &r].concat());
         tensors.push(spread.reshape([flat, places, behind]));
@@ -280,7 +282,7 @@ fn rename_all(axes: &mut [Name], at: &[usize], left: &[Name]) {
     }
 }
 
-/// Names new last axes as `axis=` says, else by the new names of the left side.
+/// Names new last axes by `axis=`, else by the new names of the left side.
 fn grow(axes: &mut Vec<Name>, rank: usize, said: &[Name], left: &[Name]) {
     let count = rank.saturating_sub(axes.len());
     let new: Vec<Name> = left.iter().filter(|l| !axes.contains(l)).cloned().collect();
@@ -298,7 +300,7 @@ fn broadcast(x: &Named, axes: &[Name], all: &[Named]) -> Tensor {
 }
 
 /// Applies a pointwise op. If it takes booleans or integers only, numbers are converted to them and the result back.
-fn row_of(row: &'static Pointwise, operands: &[&Tensor]) -> Tensor {
+fn apply_pointwise_op(op: &'static Pointwise, operands: &[&Tensor]) -> Tensor {
     let own = operands.first().map_or(DType::F32, |t| t.dtype());
     if row.name == "abs" && own.is_complex() {
         return operands[0].abs();
@@ -352,12 +354,13 @@ fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) ->
     own.iter().map(|n| if is_open(n) { others.next().unwrap_or(n) } else { n }.clone()).collect()
 }
 
-/// The axes that the call of a function of the program added to these arguments. Their names begin with `^`.
+/// Returns the axes that the call of a function of the program added to these arguments. Their names begin
+/// with `^`.
 fn lead_axes(args: &[Named]) -> Vec<Name> {
     union(args).into_iter().filter(|a| a.starts_with('^')).collect()
 }
 
-/// The arguments with the same axes in front, and the number of axes that the first one did not have.
+/// Returns the arguments with the same axes in front, and the number of axes that the first one did not have.
 fn with_lead(args: &[Named], lead: &[Name]) -> (Vec<Named>, usize) {
     let one = |arg: &Named| {
         let own = arg.axes.iter().filter(|a| !lead.contains(a));
@@ -376,8 +379,8 @@ pub(super) fn has_twins(names: &[Name]) -> bool {
     (1..names.len()).any(|i| names[..i].contains(&names[i]))
 }
 
-/// The names of the result axes according to a table entry, from the alternative that fits `rank`. New axes get names
-/// that contain a space, which no program can write.
+/// Returns the names of the result axes according to a table entry, from the alternative that fits `rank`.
+/// New axes get names that contain a space, which no program can write.
 pub(super) fn given(gives: &str, args: &[&[Name]], rank: Option<usize>) -> Option<Vec<Name>> {
     let fits = |names: &Vec<Name>| rank.is_none_or(|rank| names.len() == rank);
     if gives.is_empty() {

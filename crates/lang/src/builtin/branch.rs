@@ -17,8 +17,8 @@ pub(crate) enum Mixes {
 }
 
 impl Callee {
-    /// The axes along which this call mixes positions. `axes` are those that the call names; `names` returns the axis
-    /// names of an argument.
+    /// Returns the axes along which this call mixes positions. `axes` are those that the call names; `names`
+    /// returns the axis names of an argument.
     pub(crate) fn mixes(&self, call: &Call, axes: Names, names: &dyn Fn(&Expr) -> Vec<Name>) -> Mixes {
         if let Base::User(f) = &self.base {
             let known: Vec<Name> = f.params.iter().flat_map(keys).collect();

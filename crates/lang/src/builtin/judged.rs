@@ -8,9 +8,9 @@ use gradus_tensor::Tensor;
 
 /// The kind of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Judged {
+pub(crate) enum RuntimeCheck {
     /// A fixpoint has converged.
-    Rest,
+    Converged,
     /// A time that ends by a condition has ended within this number of steps.
     Ends(usize),
     /// Numbers are integers.
@@ -33,7 +33,7 @@ pub(crate) enum Counts {
 /// A check with its name, location and result in the graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
-    pub(crate) judged: Judged,
+    pub(crate) judged: RuntimeCheck,
     pub(crate) name: Name,
     pub(crate) span: Span,
     pub(crate) verdict: Tensor,

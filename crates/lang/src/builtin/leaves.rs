@@ -8,7 +8,7 @@ use crate::syntax::indices::moving;
 use crate::syntax::indices::{Names, bound_by, distinct, key, keys};
 use std::collections::HashMap;
 
-/// The indices of the result of a positional function, if the table and the arguments determine them.
+/// Returns the indices of the result of a positional function, if the table and the arguments determine them.
 fn known(callee: &Callee, call: &Call, each: &[Vec<Name>]) -> Option<Names> {
     if let Base::User(f) = &callee.base {
         return known_of_own(f, call, each);
@@ -53,8 +53,9 @@ pub(super) fn gives_new(f: &Function) -> bool {
     keys(&f.result).iter().any(|k| !known.contains(k))
 }
 
-/// The axis names of the result of a function of the program, in order, for arguments with these axis names: leading
-/// axes that the parameters do not name, then those of the result. New axes have the names used inside the function.
+/// Returns the axis names of the result of a function of the program, in order, for arguments with these axis
+/// names: leading axes that the parameters do not name, then those of the result. New axes have the names
+/// used inside the function.
 pub(crate) fn own_names(f: &Function, args: &[Vec<Name>]) -> Option<Vec<Name>> {
     let (mut out, mut actual) = (Vec::new(), HashMap::new());
     for (param, arg) in f.params.iter().zip(args) {
@@ -72,7 +73,7 @@ pub(crate) fn own_names(f: &Function, args: &[Vec<Name>]) -> Option<Vec<Name>> {
     Some(out)
 }
 
-/// The position of the argument that a derivative is taken for, if the call says so by `wrt`.
+/// Returns the position of the argument that a derivative is taken for, if `wrt` names one.
 pub(crate) fn differentiated(callee: &Callee, call: &Call) -> Option<usize> {
     let last = match call.named.iter().find(|(k, _)| &**k == "wrt").map(|(_, v)| &v.kind) {
         Some(Kind::List(all)) => all.last().map(|e| &e.kind),
@@ -84,7 +85,7 @@ pub(crate) fn differentiated(callee: &Callee, call: &Call) -> Option<usize> {
     bound.iter().position(|p| p.name == *last)
 }
 
-/// The indices of the result of a call, from those of its arguments.
+/// Returns the indices of the result of a call, from those of its arguments.
 pub(crate) fn leaves(call: &Call, each: &[Vec<Name>], program: &Program) -> Names {
     let all = || each.iter().flatten().cloned().collect::<Names>();
     let Some(callee) = find(&call.function, program) else { return all() };
@@ -112,8 +113,8 @@ pub(crate) fn leaves(call: &Call, each: &[Vec<Name>], program: &Program) -> Name
     }
 }
 
-/// The indices of the result of a call in axis order, for arguments with these indices. May include indices that the
-/// result does not have.
+/// Returns the indices of the result of a call in axis order, for arguments with these indices. May include
+/// indices that the result does not have.
 pub(crate) fn laid_out(call: &Call, each: &[Vec<Name>], program: &Program) -> Vec<Name> {
     let all = || distinct(each.iter().flatten().cloned());
     let Some(callee) = find(&call.function, program) else { return all() };
@@ -137,7 +138,8 @@ pub(crate) fn laid_out(call: &Call, each: &[Vec<Name>], program: &Program) -> Ve
     }
 }
 
-/// The axes of the result of `gather`: those that both arguments share, those of the positions, then the others.
+/// Returns the axes of the result of `gather`: those that both arguments share, those of the positions, then
+/// the others.
 fn gathered(call: &Call, each: &[Vec<Name>]) -> Option<Vec<Name>> {
     let [x, ids, ..] = each else { return None };
     let axis = bound_by(call).into_iter().next().or(x.last().cloned());

@@ -15,7 +15,7 @@ pub(crate) mod written;
 
 pub(crate) use apply::Around;
 pub(crate) use branch::{Mixes, choice, is_of_numbers};
-pub(crate) use judged::{Counts, Judged, Positions, Verdict};
+pub(crate) use judged::{Counts, Positions, RuntimeCheck, Verdict};
 pub(crate) use leaves::{differentiated, laid_out, leaves, own_names};
 pub(crate) use param::{Param, Takes, literal};
 pub(crate) use settings::{Setting, Settings};
@@ -130,7 +130,7 @@ pub struct Family {
 #[derive(Clone, Debug)]
 pub(crate) enum Base {
     Table(&'static Builtin),
-    Row(&'static Pointwise),
+    Pointwise(&'static Pointwise),
     User(Arc<Function>),
 }
 
@@ -155,18 +155,18 @@ fn all() -> impl Iterator<Item = &'static Builtin> {
     table::FAMILIES.iter().flat_map(|f| f.table)
 }
 
-/// The table of builtins by name.
+/// Returns the table of builtins by name.
 fn by_name() -> &'static HashMap<&'static str, &'static Builtin> {
     static ALL: OnceLock<HashMap<&'static str, &'static Builtin>> = OnceLock::new();
     ALL.get_or_init(|| all().map(|b| (b.name, b)).collect())
 }
 
-/// Every name a program can call without defining it.
+/// Returns every name a program can call without defining it.
 pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
     all().map(|b| b.name).chain(pointwise::all().map(|r| r.name)).chain(table::ALIASES.iter().map(|a| a.0))
 }
 
-/// The functions of the language, each with its signature: `softmax(x, axis=)`.
+/// Returns the functions of the language, each with its signature: `softmax(x, axis=)`.
 pub fn builtins() -> Vec<(&'static str, String)> {
     let own = families().iter().flat_map(Family::functions);
     own.chain(pointwise::all().map(|r| shown(r.name))).collect()
@@ -177,7 +177,7 @@ fn shown(name: &'static str) -> (&'static str, String) {
     (name, text.unwrap_or_default())
 }
 
-/// The table of builtins.
+/// Returns the table of builtins.
 pub fn families() -> &'static [Family] {
     table::FAMILIES
 }
@@ -191,7 +191,7 @@ pub use absent::ABSENT;
 pub(crate) use absent::instead;
 
 impl Family {
-    /// The functions of the section, each with its signature.
+    /// Returns the functions of the section, each with its signature.
     pub fn functions(&self) -> impl Iterator<Item = (&'static str, String)> + use<> {
         self.table.iter().map(|b| shown(b.name))
     }
@@ -209,7 +209,7 @@ pub(crate) fn find(name: &str, program: &Program) -> Option<Callee> {
         let lower = table::ALIASES.iter().find(|a| a.0 == lower).map_or(lower, |a| a.1);
         match by_name().get(lower) {
             Some(b) => Some(Base::Table(b)),
-            None => pointwise::find(lower).map(Base::Row),
+            None => pointwise::find(lower).map(Base::Pointwise),
         }
     };
     let (mut name, mut order) = (name, 0);
@@ -235,11 +235,11 @@ impl std::fmt::Debug for Builtin {
 }
 
 impl Callee {
-    /// The name in printed programs.
+    /// Returns the name in printed programs.
     pub(crate) fn name(&self) -> Name {
         let base = match &self.base {
             Base::Table(b) => b.name.to_string(),
-            Base::Row(r) => r.name.to_string(),
+            Base::Pointwise(r) => r.name.to_string(),
             Base::User(f) => f.name.to_string(),
         };
         format!("{base}{}", "_grad".repeat(self.order)).into()
@@ -252,7 +252,7 @@ impl Callee {
     pub(crate) fn shape(&self) -> Shape {
         match &self.base {
             Base::Table(b) => b.shape,
-            Base::Row(_) => Shape::Pointwise,
+            Base::Pointwise(_) => Shape::Pointwise,
             Base::User(_) => Shape::Positional,
         }
     }
@@ -260,16 +260,16 @@ impl Callee {
     pub(crate) fn derivative(&self) -> Derivative {
         match &self.base {
             Base::Table(b) if self.order == 0 => b.derivative,
-            Base::Row(r) if r.partials.is_none() => Derivative::None,
+            Base::Pointwise(r) if r.partials.is_none() => Derivative::None,
             _ => Derivative::Core,
         }
     }
 
-    /// The tensor parameters, including cotangents.
+    /// Returns the tensor parameters, including cotangents.
     pub(crate) fn params(&self) -> Vec<Param<Name>> {
         let mut params: Vec<Param<Name>> = match &self.base {
             Base::Table(b) => b.params.iter().map(Param::named).collect(),
-            Base::Row(r) => {
+            Base::Pointwise(r) => {
                 let takes = if r.takes(DType::I64) { Takes::Any } else { Takes::Numbers };
                 let one = |p: &&str| Param { takes, ..Param::plain((*p).into()) };
                 ["x", "y", "z"].iter().take(r.arity).map(one).collect()
@@ -283,8 +283,8 @@ impl Callee {
         params
     }
 
-    /// The parameter of each of `count` arguments; if `pulled`, the last ones are cotangents. The arguments of a
-    /// variadic function are named by their position.
+    /// Returns the parameter of each of `count` arguments; if `pulled`, the last ones are cotangents. The
+    /// arguments of a variadic function are named by their position.
     pub(crate) fn bound(&self, count: usize, pulled: bool) -> Vec<Param<Name>> {
         let mut params = self.params();
         let cotangents = params.split_off(params.len() - self.order);
@@ -297,7 +297,7 @@ impl Callee {
         params
     }
 
-    /// The settings that the function takes.
+    /// Returns the settings that the function takes.
     pub(crate) fn keys(&self) -> Vec<Key> {
         let mut keys = match &self.base {
             Base::Table(b) => b.settings.to_vec(),
@@ -320,7 +320,7 @@ impl Callee {
         Signature { params: self.params(), keys: self.keys(), order: self.order }
     }
 
-    /// True for each argument of a call that receives no gradient.
+    /// Returns, for each argument of a call, true if it receives no gradient.
     pub(crate) fn still(&self, call: &Call) -> Vec<bool> {
         let (count, axis) = (call.args.len(), along(call));
         let pulled = call.named.iter().any(|(k, _)| &**k == "wrt");
@@ -332,20 +332,20 @@ impl Callee {
         params.map(is).collect()
     }
 
-    /// The run-time check for argument `at` if its values are positions or classes; the ops themselves do not check
-    /// them.
+    /// Returns the run-time check for argument `at` if its values are positions or classes; the ops
+    /// themselves do not check them.
     pub(crate) fn judges(
         &self,
         at: usize,
         takes: Option<Takes>,
         given: &[(Name, Setting)],
-    ) -> Option<Judged> {
+    ) -> Option<RuntimeCheck> {
         let Base::Table(b) = &self.base else { return None };
         let classes = given.iter().find(|(k, _)| b.name == "one_hot" && &**k == "classes");
         match (takes, classes) {
             _ if self.order > 0 => None,
-            (_, Some((_, Setting::Number(n)))) if at == 0 => Some(Judged::Class(*n as usize)),
-            (Some(Takes::Ids), _) => Some(Judged::Whole),
+            (_, Some((_, Setting::Number(n)))) if at == 0 => Some(RuntimeCheck::Class(*n as usize)),
+            (Some(Takes::Ids), _) => Some(RuntimeCheck::Whole),
             _ => None,
         }
     }
@@ -372,7 +372,7 @@ impl Callee {
         b.settings.iter().any(|k| k.name == "reduction") && !call.named.iter().any(each)
     }
 
-    /// The derivative of a call; some settings make it unavailable.
+    /// Returns the derivative of a call; some settings make it unavailable.
     pub(crate) fn derivative_of(&self, call: &Call) -> Derivative {
         let stops = |k: &Key| {
             let is = |v: &Expr| matches!(&v.kind, Kind::Text(t) if k.flat.contains(&&**t));
@@ -385,8 +385,8 @@ impl Callee {
     }
 }
 
-/// The axis that a call works along, if known: that of `axis=`, else the last axis of a first argument that is a
-/// tensor.
+/// Returns the axis that a call works along, if known: that of `axis=`, else the last axis of a first
+/// argument that is a tensor.
 fn along(call: &Call) -> Option<Name> {
     let own = match call.args.first().map(|a| &a.kind) {
         Some(Kind::Ref(r)) => keys(r),
@@ -405,12 +405,12 @@ fn along(call: &Call) -> Option<Name> {
 
 /// Returns true if the axes of a call's result take names from the left side, so that moving the call to another line
 /// could rename them.
-pub(crate) fn leans(call: &Call, program: &Program) -> bool {
+pub(crate) fn takes_names_from_left(call: &Call, program: &Program) -> bool {
     let Some(callee) = find(&call.function, program).filter(|c| c.order == 0) else { return false };
     let b = match &callee.base {
         Base::Table(b) => b,
         Base::User(f) => return leaves::gives_new(f),
-        Base::Row(_) => return false,
+        Base::Pointwise(_) => return false,
     };
     match b.shape {
         Shape::Resize => true,
@@ -427,7 +427,7 @@ pub(crate) fn leans(call: &Call, program: &Program) -> bool {
     }
 }
 
-/// The names of the result axes of a positional function, if all arguments are tensors.
+/// Returns the names of the result axes of a positional function, if all arguments are tensors.
 fn given_to(b: &Builtin, call: &Call) -> Option<Vec<Name>> {
     let own = |a: &Expr| match &a.kind {
         Kind::Ref(r) => Some(keys(r)),
@@ -437,8 +437,8 @@ fn given_to(b: &Builtin, call: &Call) -> Option<Vec<Name>> {
     apply::given(b.gives, &args.iter().map(|a| &a[..]).collect::<Vec<_>>(), None)
 }
 
-/// The names of the result axes of a call that takes names from the left side. `args` are the names of the arguments'
-/// axes. Agrees with `apply`, as far as names are known before sizes are.
+/// Returns the names of the result axes of a call that takes names from the left side. `args` are the names
+/// of the arguments' axes. Agrees with `apply`, as far as names are known before sizes are.
 pub(crate) fn result_names(
     call: &Call,
     args: &[Vec<Name>],
@@ -446,7 +446,8 @@ pub(crate) fn result_names(
     left: &[Name],
     program: &Program,
 ) -> Option<Vec<Name>> {
-    let Base::Table(b) = find(&call.function, program).filter(|_| leans(call, program))?.base else {
+    let Base::Table(b) = find(&call.function, program).filter(|_| takes_names_from_left(call, program))?.base
+    else {
         return None;
     };
     let mut union: Vec<Name> = Vec::new();
@@ -537,7 +538,7 @@ pub(crate) fn taken(name: &str, is_function: bool, program: &Program) -> Option<
     find(of, program).map(|_| format!("`{name}` is the derivative of `{of}`, which lines of gradients call"))
 }
 
-/// The name of the cotangent parameter of a derivative of this order.
+/// Returns the name of the cotangent parameter of a derivative of this order.
 fn cotangent(order: usize) -> Name {
     if order == 1 { "g".into() } else { format!("g{order}").into() }
 }
@@ -562,7 +563,7 @@ impl Signature {
         self.params.iter().map(|p| &*p.name).chain(self.keys.iter().map(|k| k.name))
     }
 
-    /// The least number of tensor arguments. Derivatives can also be called without cotangents.
+    /// Returns the least number of tensor arguments. Derivatives can also be called without cotangents.
     pub(crate) fn least(&self) -> usize {
         let needed = self.params.iter().filter(|p| p.occurs == param::Occurs::Once).count();
         needed.saturating_sub(self.order)
@@ -572,7 +573,7 @@ impl Signature {
         self.keys.iter().map(|k| k.name)
     }
 
-    /// The signature as shown to users: `softmax(x, axis=)`.
+    /// Returns the signature as shown to users: `softmax(x, axis=)`.
     pub(crate) fn text(&self, name: &str) -> String {
         let params = self.params.iter().map(Param::to_string);
         let each: Vec<String> = params.chain(self.keys.iter().map(Key::to_string)).collect();

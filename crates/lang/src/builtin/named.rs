@@ -32,7 +32,7 @@ impl Named {
         Named { tensor, axes, written: None, writes: None }
     }
 
-    /// A number that is written in the program.
+    /// Makes the value of a literal number.
     pub(crate) fn scalar(x: f64, dtype: DType) -> Named {
         let one = gradus_ir::Literal::scalar(dtype, x);
         Named { written: Some(Written::One(x.into())), ..Named::new(Tensor::from_literal(&one), Vec::new()) }
@@ -44,12 +44,12 @@ impl Named {
         Named { written, ..Named::new(numbers.to_dtype(float), axes) }
     }
 
-    /// The same axes with another tensor.
+    /// Returns the same axes with another tensor.
     pub(crate) fn with(&self, tensor: Tensor) -> Named {
         Named::new(tensor, self.axes.clone())
     }
 
-    /// The number, if the value is a literal.
+    /// Returns the number, if the value is a literal.
     pub(crate) fn literal(&self) -> Option<Number> {
         if let Some(Written::One(x)) = &self.written { Some(*x) } else { None }
     }
@@ -93,7 +93,7 @@ impl Named {
         self.with(if whole { exact.to_dtype(DType::I64).to_dtype(dtype) } else { exact.to_dtype(dtype) })
     }
 
-    /// True for integers without a fixed dtype.
+    /// Returns true for integers without a fixed dtype.
     pub(crate) fn is_whole_literal(&self) -> bool {
         self.written.as_ref().is_some_and(Written::is_whole)
     }
@@ -134,7 +134,7 @@ impl Named {
         self.with(self.tensor.to_dtype(DType::Bool))
     }
 
-    /// The tensor with exactly these axes in this order; missing ones have extent 1.
+    /// Returns the tensor with exactly these axes in this order; missing ones have extent 1.
     pub(crate) fn aligned(&self, axes: &[Name]) -> Tensor {
         let order: Vec<isize> = axes.iter().filter_map(|a| self.position(a)).map(|p| p as isize).collect();
         let in_order = order.iter().enumerate().all(|(i, p)| i as isize == *p);
@@ -161,7 +161,7 @@ impl Named {
         Named { written, ..Named::new(reduced(&self.tensor, &gone, how), axes) }
     }
 
-    /// The first element.
+    /// Returns the first element.
     pub(crate) fn first(&self) -> Named {
         Named::new(self.tensor.reshape([-1]).narrow(0, 0, 1).reshape(&[] as &[usize]), Vec::new())
     }
@@ -204,13 +204,13 @@ pub(crate) fn combined(how: Projection, a: &Tensor, b: &Tensor) -> Tensor {
     }
 }
 
-/// The value of elements without contributions: that of the empty reduction, converted to the dtype. A mean has no
-/// identity, but it has only one line, so nothing is combined with it.
+/// Returns the value of elements without contributions: that of the empty reduction, converted to the dtype.
+/// A mean has no identity, but it has only one line, so nothing is combined with it.
 pub(crate) fn identity(how: Projection, dtype: DType, shape: &[usize]) -> Tensor {
     Tensor::full(shape.to_vec(), how.of_nothing()).to_dtype(dtype)
 }
 
-/// A name for an unnamed axis; not one that a program can write.
+/// Makes a name for an unnamed axis; not one that a program can write.
 pub(crate) fn new_axis(at: usize) -> Name {
     format!("axis {at}").into()
 }
@@ -226,7 +226,7 @@ pub(crate) fn check_meeting(operands: &[Named]) -> Result<()> {
             let what = if count == 1 { "an axis".into() } else { format!("{count} axes") };
             let names = if others.len() == count { others.join(", ") } else { "…".into() };
             let why = format!(
-                "gives {what} that nothing names beside index `{index}`: give it an equation of its own, New[{names}] = …"
+                "returns {what} without a name, which cannot be combined with index `{index}`: give the call its own equation, New[{names}] = …"
             );
             Err(Error::value("a call", why))
         }
@@ -234,7 +234,7 @@ pub(crate) fn check_meeting(operands: &[Named]) -> Result<()> {
     }
 }
 
-/// The axes of all values, in order of appearance.
+/// Returns the axes of all values, in order of appearance.
 pub(crate) fn union<'a>(values: impl IntoIterator<Item = &'a Named>) -> Vec<Name> {
     let mut axes: Vec<Name> = Vec::new();
     for v in values {
@@ -247,12 +247,13 @@ pub(crate) fn union<'a>(values: impl IntoIterator<Item = &'a Named>) -> Vec<Name
     axes
 }
 
-/// The extents of these axes, as far as some value has them.
+/// Returns the extents of these axes, as far as some value has them.
 fn extents(values: &[Named], axes: &[Name]) -> Vec<usize> {
     axes.iter().filter_map(|a| values.iter().filter_map(|v| v.size(a)).max()).collect()
 }
 
-/// The product of all factors, summed over the axes that are not kept, in a cheap order of contractions.
+/// Returns the product of all factors, summed over the axes that are not kept, in a cheap order of
+/// contractions.
 pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
     let all = union(factors);
     check_meeting(factors)?;
@@ -299,7 +300,7 @@ pub(crate) fn meeting(values: &[Named], float: DType) -> Vec<Named> {
     values.iter().map(|v| v.held(dtype)).collect()
 }
 
-/// The common dtype of operands.
+/// Returns the common dtype of operands.
 pub(crate) fn common(values: &[Named], float: DType) -> DType {
     let own = values.iter().filter(|v| v.is_of_a_kind()).map(|v| v.tensor.dtype());
     let own = own.reduce(DType::promote).unwrap_or(float);

@@ -85,7 +85,7 @@ impl Param {
 }
 
 impl Param<Name> {
-    /// A required parameter that takes floats.
+    /// Makes a required parameter that takes floats.
     pub(super) fn plain(name: Name) -> Param<Name> {
         Param { name, takes: Takes::Numbers, occurs: Occurs::Once }
     }
@@ -211,7 +211,7 @@ impl Key {
         }
     }
 
-    /// The default value, if there is one.
+    /// Returns the default value, if there is one.
     pub(super) fn default(&self) -> Option<Setting> {
         match self.otherwise {
             Otherwise::Number(x) => Some(Setting::Number(x)),
@@ -263,7 +263,7 @@ fn either(words: &[&str]) -> String {
     }
 }
 
-/// The value of a setting that does not depend on the program's parameters.
+/// Returns the value of a setting that does not depend on the program's parameters.
 pub(crate) fn literal(e: &Expr) -> Option<Setting> {
     Some(match &e.kind {
         Kind::Text(t) => Setting::Word(t.clone()),

@@ -77,7 +77,7 @@ impl Settings {
         self.given.iter().find(|(k, _)| **k == *key).map(|(_, s)| s)
     }
 
-    /// The axis of a function along one axis.
+    /// Returns the axis of a function along one axis.
     pub(crate) fn axis(&self) -> isize {
         self.axes.first().copied().unwrap_or(-1)
     }
@@ -90,7 +90,7 @@ impl Settings {
         self.get(key).and_then(Setting::number)
     }
 
-    /// The number of a setting that is given or has a default.
+    /// Returns the number of a setting that is given or has a default.
     pub(crate) fn number(&self, key: &str) -> f64 {
         self.optional(key).unwrap_or(f64::NAN)
     }
@@ -140,7 +140,7 @@ impl Settings {
         }
     }
 
-    /// The words of a list, or the single word.
+    /// Returns the words of a list, or the single word.
     pub(crate) fn words(&self, key: &str) -> Vec<Name> {
         let word = |s: &Setting| match s {
             Setting::Word(w) => Some(w.clone()),

@@ -59,7 +59,7 @@ impl Written {
         }
     }
 
-    /// A number beyond the range of 64-bit integers, if there is one.
+    /// Returns a number beyond the range of 64-bit integers, if there is one.
     pub(crate) fn beyond(&self) -> Option<f64> {
         let is = |x: &f64| x.abs() >= 2f64.powi(63) && *x != i64::MIN as f64;
         match self {
@@ -69,7 +69,7 @@ impl Written {
         }
     }
 
-    /// The exact values: as `f64`, or as `i64` if `f64` cannot represent them.
+    /// Returns the exact values: as `f64`, or as `i64` if `f64` cannot represent them.
     pub(crate) fn exact(&self) -> Tensor {
         match self {
             Written::One(Number::Whole(n)) if n.unsigned_abs() as f64 >= WHOLE_FLOATS => Tensor::full([], *n),

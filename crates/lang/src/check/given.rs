@@ -13,17 +13,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Keywords of other languages that parse as names, with their equivalents here.
 const ELSEWHERE: [(&str, &str); 6] = [
-    ("if", "a choice is written c ? x : y"),
-    ("else", "a choice is written c ? x : y"),
-    ("and", "both is written a && b"),
-    ("or", "either is written a || b"),
-    ("not", "the opposite is written !a"),
+    ("if", "write a conditional as c ? x : y"),
+    ("else", "write a conditional as c ? x : y"),
+    ("and", "write a conjunction as a && b"),
+    ("or", "write a disjunction as a || b"),
+    ("not", "write a negation as !a"),
     ("pi", "write its digits: const pi = 3.141592653589793"),
 ];
 
 impl Program {
-    /// The dtype of an input in the program: floats become the program's float dtype and integers `i64`, unless the
-    /// input is read only by `cast` and other functions that take numbers unconverted.
+    /// Returns the dtype of an input in the program: floats become the program's float dtype and integers
+    /// `i64`, unless the input is read only by `cast` and other functions that take numbers unconverted.
     pub fn input_dtype(&self, name: &Name, given: DType, float: DType) -> DType {
         let own = match given.class() {
             Class::Bool => DType::Bool,
@@ -34,7 +34,7 @@ impl Program {
         if own != given && self.reads_as_given(name) { given } else { own }
     }
 
-    /// The least precise float dtype that a program uses, where `float` is the dtype of its numbers.
+    /// Returns the least precise float dtype that a program uses, where `float` is the dtype of its numbers.
     pub fn least_float(&self, float: DType) -> DType {
         fn casts(e: &Expr, least: DType) -> DType {
             let own = match &e.kind {
@@ -57,7 +57,7 @@ impl Program {
         parts.all(|e| builtin::reads_as_given(e, name, self))
     }
 
-    /// The number of axes of an input; for a state, that of its initial value.
+    /// Returns the number of axes of an input; for a state, that of its initial value.
     fn input_rank(&self, d: &Definition) -> usize {
         let file = |i: &usize| self.equations[*i].file().is_some();
         d.rank - usize::from(d.time.is_some() && !d.equations.iter().all(file))
@@ -101,14 +101,14 @@ impl Program {
                         "`{name}` is an index of the relation `{}`; a function is fn {}({name}) -> y {{ y = … }}",
                         left.name, left.name
                     ),
-                    None => format!("`{name}` is an index: index({name}) is its place, as a number"),
+                    None => format!("`{name}` is an index: index({name}) is its position, as a number"),
                 };
                 faults.push(fault.help(help));
                 continue;
             }
             let elsewhere = ELSEWHERE.iter().find(|(word, _)| **word == **name).map(|(_, here)| *here);
             let give = match self.ends_with_a_block(name) {
-                true => format!("the `{name}` that `let` gives ends with its block"),
+                true => format!("the `{name}` that `let` defines is visible only in its block"),
                 false if elsewhere.is_some() => elsewhere.unwrap_or_default().to_string(),
                 false => format!("give it (--input {name}=FILE), or define it"),
             };
@@ -118,7 +118,7 @@ impl Program {
             let told = ["--input", "--set"].map(|o| settings.place(&format!("{o} {name}="), self));
             let place = told.into_iter().find(|p| *p != Span::NOWHERE).unwrap_or(Span::NOWHERE);
             let Some(d) = self.definition(name) else {
-                let fault = Diagnostic::error(place, format!("nothing reads the input `{name}`"));
+                let fault = Diagnostic::error(place, format!("no equation reads the input `{name}`"));
                 let open = self.inputs().filter(|n| !inputs.contains_key(*n)).map(|n| &**n);
                 add_near(&mut faults, fault, name, open);
                 continue;
@@ -134,7 +134,7 @@ impl Program {
                 places.iter().any(|p| matches!(p.index, Index::Moment(0)))
             };
             if let Some(i) = d.equations.iter().find(begins).filter(|_| !given) {
-                let what = format!("`{name}` is given, but it has a start in the program");
+                let what = format!("`{name}` cannot be given: the program defines its start");
                 faults.push(Diagnostic::error(place, what).and(self.equations[*i].span, "its start"));
             }
             let expected = self.input_rank(d);
@@ -147,8 +147,8 @@ impl Program {
         faults
     }
 
-    /// The groups of names that are computed together in rounds: they depend on themselves or each other, or share a
-    /// time that ends by a condition, which is one loop.
+    /// Returns the groups of names that are computed together in rounds: they depend on themselves or each
+    /// other, or share a time that ends by a condition, which is one loop.
     pub fn repeated(&self, names: &HashSet<Name>) -> Vec<Vec<Name>> {
         let own: Vec<&Name> = self.names.iter().filter(|n| names.contains(*n) && !self.is_input(n)).collect();
         let at: HashMap<&Name, usize> = own.iter().enumerate().map(|(i, n)| (*n, i)).collect();

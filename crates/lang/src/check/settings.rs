@@ -53,13 +53,14 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The span of an option (`--steps`, `--set K=`) in the command, whose file number follows those of the program.
+    /// Returns the span of an option (`--steps`, `--set K=`) in the command, whose file number follows those
+    /// of the program.
     pub fn place(&self, option: &str, program: &Program) -> Span {
         let file = program.sources.len() as u32;
         self.command.as_ref().and_then(|c| c.option(option, file)).unwrap_or(Span::NOWHERE)
     }
 
-    /// Errors with the program's texts and the command.
+    /// Returns errors with the program's texts and the command.
     pub fn faults(&self, program: &Program, faults: Vec<Diagnostic>) -> Faults {
         Faults { sources: program.sources.iter().chain(&self.command).cloned().collect(), faults }
     }

@@ -1,5 +1,5 @@
-//! Ones and zeros along an index, from a tensor of the equation that has it: tensors determine the sizes of indices. A line
-//! of the gradient may lack the tensor that determines a size in the equation, and gets ones or zeros from it.
+//! Writes ones and zeros along an index. Tensors determine the sizes of indices. If a gradient line lacks the
+//! tensor that determines a size in its equation, ones or zeros made from that tensor determine it.
 
 use super::{bare, plain};
 use crate::builtin::{Base, Shape};
@@ -9,8 +9,8 @@ use crate::program::Program;
 use crate::syntax::ast::{Inside, Name, Projection};
 use std::collections::HashMap;
 
-/// The index of an entry whose size is that of the axis. An index at an offset has that size only if nothing else
-/// determines it.
+/// Returns the index of an entry whose size is that of the axis. An index at an offset has that size only if
+/// nothing else determines it.
 pub(super) fn sized_key(place: &Place) -> Option<Name> {
     match &place.index {
         Index::Named(_, 1.. | ..=-1) => None,
@@ -21,7 +21,7 @@ pub(super) fn sized_key(place: &Place) -> Option<Name> {
 /// Returns the index of an entry, if the entry determines its size.
 type Axis = fn(&Place) -> Option<Name>;
 
-/// A tensor with an index that is free in an expression and has there the size of an axis.
+/// Finds a tensor of an expression whose axis determines the size of a free index.
 fn having<'e>(e: &'e Expr, index: &Name, axis: Axis, program: &Program) -> Option<&'e Ref> {
     match &e.kind {
         Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| axis(p).as_ref() == Some(index))),
@@ -30,7 +30,7 @@ fn having<'e>(e: &'e Expr, index: &Name, axis: Axis, program: &Program) -> Optio
             let stays = || e.axis_order(program).contains(index);
             // A function of the program that keeps an index does not change its size; neither does a reduction.
             let by_name = match (&c.callee.base, c.callee.shape()) {
-                (Base::User(_), _) => !c.leans(program) && stays(),
+                (Base::User(_), _) => !c.takes_names_from_left(program) && stays(),
                 (_, Shape::Reduce | Shape::ReduceOne) => stays(),
                 (_, shape) => matches!(shape, Shape::Pointwise | Shape::Along),
             };
@@ -140,8 +140,9 @@ fn with_zeros(e: &mut Expr, zeros: &HashMap<Name, Expr>) {
     };
 }
 
-/// The indices of a line that have no size there but by index arithmetic: those of sums of indices that are not an axis
-/// of a tensor, except for indices of written reductions. With `offsets`, also those that are read at offsets only.
+/// Returns the indices of a line that have no size there but by index arithmetic: those of sums of indices
+/// that are not an axis of a tensor, except for indices of written reductions. With `offsets`, also those
+/// that are read at offsets only.
 pub(super) fn unsized_indices(target: &Ref, value: &Expr, offsets: bool, program: &Program) -> Vec<Name> {
     fn collect(e: &Expr, offsets: bool, bound: &[Name], open: &mut Vec<Name>, sized: &mut Vec<Name>) {
         if let Kind::Reduce(_, axes, body, Origin::Written) = &e.kind {
@@ -167,7 +168,8 @@ pub(super) fn unsized_indices(target: &Ref, value: &Expr, offsets: bool, program
     distinct(open.into_iter().filter(is_open))
 }
 
-/// A line of ones along an index, up to which all reads of an equation are inside.
+/// Returns a line of ones along an index of inferred size: the largest for which all reads of an equation are
+/// in range.
 pub(super) fn ones_along(
     equation: &Equation,
     index: &Name,

@@ -7,7 +7,7 @@ use crate::syntax::ast::{Equation, Kind, Name};
 use crate::syntax::diagnostic::Diagnostic;
 use std::collections::HashSet;
 
-/// The prefix and the loss of a gradient, if this line is its start: `Grad_Loss = const(1.0)`.
+/// Returns the prefix and the loss of a gradient, if this line is its start: `Grad_Loss = const(1.0)`.
 fn seed<'e>(e: &'e Equation, program: &Program) -> Option<(&'e str, Name)> {
     let name = &e.target.name;
     let Kind::Call(c) = &e.value.kind else { return None };
@@ -19,7 +19,8 @@ fn seed<'e>(e: &'e Equation, program: &Program) -> Option<(&'e str, Name)> {
 }
 
 impl Program {
-    /// Errors for lines of gradients that assume real inputs which are complex, and that `wanted` depends on.
+    /// Returns errors for lines of gradients that assume real inputs which are complex, and that `wanted`
+    /// depends on.
     pub(crate) fn taken_for_real(&self, complex: &[Name], wanted: &[Name]) -> Vec<Diagnostic> {
         if complex.is_empty() {
             return Vec::new();
@@ -48,9 +49,9 @@ impl Program {
             for e in self.equations.iter().filter(own) {
                 let line = e.to_string();
                 if among(&real, &line) && !among(&right, &line) {
-                    let what = "this line of a gradient takes inputs for real ones that are complex";
+                    let what = "this gradient line assumes that inputs are real, but some are complex";
                     let names: Vec<&str> = complex.iter().map(|n| &**n).collect();
-                    let help = format!("write it with --complex {}", names.join(" --complex "));
+                    let help = format!("generate it with --complex {}", names.join(" --complex "));
                     found.push(Diagnostic::error(e.span, what).help(help));
                 }
             }

@@ -1,8 +1,9 @@
 //! Branches: the conditions under which an expression contributes. A cotangent is 0 where a branch is not taken, whatever
 //! the branch would give there.
 //!
-//! It is chosen where it arrives at a tensor, not where it enters the branch: in between it meets the branch's derivative,
-//! which may be infinite where the branch is not taken, and 0 times that is not a number.
+//! It is set to 0 where it arrives at a tensor, not where it enters the branch: in between it is multiplied
+//! by the branch's derivative, which may be infinite where the branch is not taken, and 0 times infinity is
+//! NaN.
 
 use super::bare;
 use super::needed::Needed;
@@ -28,12 +29,12 @@ fn number(x: f64) -> Expr {
 }
 
 impl Mask {
-    /// The mask of a condition that must hold.
+    /// Returns the mask of a condition that must hold.
     pub(super) fn new(condition: Expr) -> Mask {
         Mask { condition, holds: true }
     }
 
-    /// An expression where the branch is taken, and a number elsewhere.
+    /// Returns an expression where the branch is taken, and a number elsewhere.
     pub(super) fn or(&self, e: Expr, other: f64) -> Expr {
         let [yes, no] = if self.holds { [e, number(other)] } else { [number(other), e] };
         bare(Kind::Choose(vec![[self.condition.clone(), yes]], Some(Box::new(no))))
@@ -50,7 +51,7 @@ impl Mask {
         self.condition.axis_order(program)
     }
 
-    /// Where the branch is taken at some position of these indices at least.
+    /// Returns the mask that is true where the branch is taken at some position of these indices.
     pub(super) fn anywhere(&self, gone: impl Fn(&Name) -> bool, program: &Program) -> Mask {
         let gone: Names = self.indices(program).into_iter().filter(gone).collect();
         if gone.is_empty() {
@@ -61,15 +62,16 @@ impl Mask {
     }
 }
 
-/// The number of choices inside of each other at most, because the parser limits nesting.
+/// The most nested choices: the parser limits nesting.
 const MOST_CHOICES: usize = 8;
 
-/// Returns true if each case of a choice gets a number, because there are more than a few.
+/// Returns true if a choice has more than `MOST_CHOICES` cases, which are then numbered.
 pub(super) fn has_many(cases: &[[Expr; 2]]) -> bool {
     cases.len() > MOST_CHOICES
 }
 
-/// A cotangent where all of some branches are taken, one inside of the other or, where there are many, case by case.
+/// Returns a cotangent that is 0 unless all branches are taken: by nested choices or, for more than
+/// `MOST_CHOICES`, case by case.
 pub(super) fn nested(masks: &[Mask], ct: Expr) -> Expr {
     let (last, before) = match masks.split_last() {
         Some(parts) if masks.len() > MOST_CHOICES => parts,
@@ -95,7 +97,7 @@ fn are_numbered(cases: &[[Expr; 2]]) -> bool {
     has_many(cases) && (0..cases.len()).all(same)
 }
 
-/// The values of a choice with the conditions of each: those of the cases before do not hold.
+/// Returns the values of a choice with the conditions of each: those of the cases before do not hold.
 pub(super) fn branches<'e>(
     cases: &'e [[Expr; 2]],
     otherwise: Option<&'e Expr>,
@@ -114,7 +116,7 @@ pub(super) fn branches<'e>(
     out
 }
 
-/// The condition that some branches are taken, for an expression with these indices.
+/// Returns the condition that some branches are taken, for an expression with these indices.
 pub(super) fn guard(masks: &[Mask], names: &[Name], taken: Names, program: &Program) -> Option<Expr> {
     let each = masks.iter().map(|m| m.anywhere(|n| !names.contains(n), program).truth());
     joined(each.collect(), |n| names.contains(n), Kind::And, taken, program)
@@ -147,8 +149,8 @@ pub(super) fn joined(
     apart.into_iter().reduce(|a, b| bare(join(Box::new([a, b]))))
 }
 
-/// The conditions under which arguments of a call are needed, unless they are those of the call. Within a step, nothing
-/// is combined over its time.
+/// Returns the conditions under which arguments of a call are needed, unless they are those of the call.
+/// Within a step, nothing is combined over its time.
 pub(super) fn behind(masks: &[Mask], c: &Call, step: Option<&Name>, program: &Program) -> Option<Vec<Mask>> {
     if masks.is_empty() {
         return None;

@@ -6,7 +6,8 @@ use crate::syntax::ast::{Equation, Expr, Kind, Name};
 use crate::syntax::diagnostic::Diagnostic;
 use std::collections::{HashMap, HashSet};
 
-/// The names of equations with complex values, in addition to `known`. Inputs are real unless they are in `known`.
+/// Returns the names of equations with complex values, in addition to `known`. Inputs are real unless they
+/// are in `known`.
 pub(super) fn complex_among(
     equations: &[Equation],
     known: HashSet<Name>,
@@ -61,7 +62,7 @@ pub(super) fn gives(callee: &Callee, by: Option<usize>, each: &[bool], program: 
         return by.map_or(any, |at| each.get(at).copied().unwrap_or_default());
     }
     match &callee.base {
-        Base::Row(row) => any && row.complex.is_some() && !row.predicate,
+        Base::Pointwise(op) => any && op.complex.is_some() && !op.predicate,
         Base::Table(b) => b.derivative == Derivative::Parts(Part::Both) || any && !b.real,
         Base::User(f) => {
             let given = f.params.iter().zip(each).filter(|(_, is)| **is).map(|(p, _)| p.name.clone());
@@ -70,8 +71,8 @@ pub(super) fn gives(callee: &Callee, by: Option<usize>, each: &[bool], program: 
     }
 }
 
-/// Warnings for real and imaginary parts of values that are not known to be complex: an input may be complex, and its
-/// gradient would differ.
+/// Returns warnings for real and imaginary parts of values that are not known to be complex: an input may be
+/// complex, and its gradient would differ.
 pub(super) fn parts_of_real(
     equations: &[&Equation],
     complex: &HashSet<Name>,
@@ -90,14 +91,15 @@ pub(super) fn parts_of_real(
     let mut all = Vec::new();
     equations.iter().for_each(|e| found(&e.value, complex, program, &mut all));
     let doubt = |(e, name): (&Expr, Name)| {
-        let what = format!("inputs are taken for real numbers, and this is a part of one: `{name}`");
-        let help = format!("if it is complex, say so: --complex {name}");
+        let what =
+            format!("inputs are assumed to be real, but this is the real or imaginary part of `{name}`");
+        let help = format!("if it is complex, declare it: --complex {name}");
         Diagnostic::warning(e.span, what).help(help)
     };
     all.into_iter().map(doubt).collect()
 }
 
-/// An input that an expression depends on.
+/// Returns an input that an expression depends on.
 fn input(e: &Expr, program: &Program, seen: &mut HashSet<Name>) -> Option<Name> {
     e.refs().into_iter().find_map(|r| {
         if !seen.insert(r.name.clone()) {

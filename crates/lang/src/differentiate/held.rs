@@ -9,7 +9,8 @@ use crate::syntax::indices::moving;
 use crate::syntax::source::Span;
 
 impl Program {
-    /// The program with every `stop_gradient(…)` replaced by a name, and the equations that define those names.
+    /// Returns the program with every `stop_gradient(…)` replaced by a name, and the equations that define
+    /// those names.
     pub fn held(&self) -> (Program, Vec<Equation>) {
         let mut found = Vec::new();
         let mut open = self.clone();
@@ -22,7 +23,7 @@ impl Program {
         (open, found)
     }
 
-    /// A function of the program that uses `stop_gradient` inside, where `held` does not see it.
+    /// Returns a function of the program that uses `stop_gradient` inside, where `held` does not see it.
     pub fn holds_inside(&self) -> Option<&Name> {
         fn holds(e: &Expr) -> bool {
             matches!(&e.kind, Kind::Call(c) if &*c.function == "stop_gradient")
@@ -62,7 +63,7 @@ impl Hold<'_> {
         &*call.function == "stop_gradient" && callee.is_some_and(|c| c.derivative() == Derivative::Stop)
     }
 
-    /// A name for the held expression, with its own indices.
+    /// Returns a name for the held expression, with its own indices.
     fn name(&mut self, value: &Expr, keep: &Names) -> Expr {
         let time = moving(&self.equation.target.places).map(|t| t.0);
         let place = |n: &Name| match time {

@@ -12,7 +12,7 @@ use crate::syntax::source::Span;
 type Added = (Program, Vec<Equation>);
 
 impl Program {
-    /// The program with one line for each of these names, or `None` if all have one.
+    /// Returns the program with one line for each of these names, or `None` if all have one.
     pub(super) fn with_single_lines(
         &self,
         among: impl Fn(&Name) -> bool,
@@ -78,7 +78,7 @@ fn sum(target: Ref, value: crate::syntax::ast::Expr, span: Span) -> Equation {
     Equation { target, guard: None, projection: Projection::Sum, spelled: false, value, local: true, span }
 }
 
-/// The indices of a left side that writes to all elements of its name, without dots.
+/// Returns the indices of a left side that writes to all elements of its name, without dots.
 fn plain(target: &Ref) -> Option<Vec<Place>> {
     let all = keys(target);
     let distinct = (1..all.len()).all(|i| !all[..i].contains(&all[i]));
@@ -87,14 +87,15 @@ fn plain(target: &Ref) -> Option<Vec<Place>> {
     (distinct && target.places.iter().all(whole)).then(|| places.collect())
 }
 
-/// The time offset of each index.
+/// Returns the time offset of each index.
 fn offsets(places: &[Place]) -> Vec<Option<i64>> {
     let one = |p: &Place| if let Index::Time(_, by) = p.index { Some(by) } else { None };
     places.iter().map(one).collect()
 }
 
 fn unequal(a: &Equation, b: &Equation) -> Diagnostic {
-    let what = format!("lines of `{}` that write to parts of it have no derivative together", a.target.name);
+    let what =
+        format!("lines of `{}` that write to parts of it cannot be differentiated together", a.target.name);
     let fault = Diagnostic::error(b.target.span, what).and(a.target.span, "the other line");
     fault.help("give the lines names of their own, and combine those")
 }

@@ -36,7 +36,7 @@ fn adds(e: &Equation) -> bool {
     named && keys(&e.target).len() == e.target.places.len()
 }
 
-/// The right side of an equation, renamed to the indices of another left side.
+/// Returns the right side of an equation, renamed to the indices of another left side.
 fn in_terms_of(e: &Equation, other: &Equation, program: &Program) -> Expr {
     let (own, new) = (keys(&e.target), keys(&other.target));
     if own == new {

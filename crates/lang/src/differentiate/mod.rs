@@ -55,14 +55,14 @@ pub struct Gradient {
 }
 
 impl Gradient {
-    /// The equations as text, one per line.
+    /// Returns the equations as text, one per line.
     pub fn text(&self) -> String {
         self.equations.iter().map(|e| format!("{e}\n")).collect()
     }
 }
 
 impl Program {
-    /// The gradient equations of a scalar.
+    /// Returns the gradient equations of a scalar.
     pub fn gradient(&self, options: &GradientOptions) -> Result<Gradient, Faults> {
         self.differentiated(options).map_err(|faults| Faults { sources: self.sources.clone(), faults })
     }
@@ -78,10 +78,10 @@ impl Program {
         let own = self.equations.iter().filter(|e| reached.contains(&e.target.name));
         own.clone().for_each(|e| self.bodies(&e.value, &mut called));
         let Some(e) = own.chain(called.iter().flat_map(|f| &f.body)).find(ends) else { return Ok(()) };
-        let what = format!("`{}` goes on while something holds, and has no derivative", e.target.name);
+        let what = format!("`{}` has no derivative: its time ends by a condition only", e.target.name);
         let ends = moving(&e.target.places).and_then(|t| Some((t.0, &self.times.get(t.0)?.0)));
         let help =
-            ends.map(|(t, go)| format!("say how many steps it takes at most: axis {t} = 100 while {go}"));
+            ends.map(|(t, go)| format!("declare the largest number of steps: axis {t} = 100 while {go}"));
         Err(vec![Diagnostic::error(e.target.span, what).help(help.unwrap_or_default())])
     }
 
@@ -111,7 +111,8 @@ impl Program {
         Ok(())
     }
 
-    /// The number of calls of the program's own functions that an expression leads to; `known` caches it by function.
+    /// Returns the number of calls of the program's own functions that an expression leads to; `known` caches
+    /// it by function.
     fn calls_in<'a>(&'a self, e: &'a Expr, known: &mut BTreeMap<&'a str, usize>) -> usize {
         let own = match &e.kind {
             Kind::Call(c) => self.functions.get(crate::builtin::stem(&c.function).0),
@@ -133,7 +134,7 @@ impl Program {
         let loss = self.loss(options).map_err(|d| vec![d])?;
         let whole = Span::NOWHERE;
         if let Some(name) = options.complex.iter().find(|n| !self.is_input(n)) {
-            let what = format!("there is no input `{name}` to be complex");
+            let what = format!("`{name}` is declared complex, but is not an input");
             return Err(vec![Diagnostic::error(whole, what).nearest(name, self.inputs().map(|n| &**n))]);
         }
         for name in &options.wrt {
@@ -142,7 +143,7 @@ impl Program {
                 return Err(vec![Diagnostic::error(d.span, what)]);
             }
             if self.definition(name).is_none() {
-                let what = format!("there is no tensor `{name}` to differentiate by");
+                let what = format!("cannot differentiate with respect to `{name}`: there is no such tensor");
                 let names = self.names.iter().map(|n| &**n);
                 return Err(vec![Diagnostic::error(whole, what).nearest(name, names)]);
             }
@@ -261,10 +262,10 @@ impl Program {
         let name = name.into_iter().find(|n| lines.iter().any(|e| calls(&e.value, n)))?;
         let what = format!("`{name}` is a builtin that lines of this gradient call");
         let at = self.definition(name)?.span;
-        Some(Diagnostic::error(at, what).here("a tensor").help("call the tensor otherwise"))
+        Some(Diagnostic::error(at, what).here("a tensor").help("give the tensor another name"))
     }
 
-    /// The scalar to differentiate.
+    /// Returns the scalar to differentiate.
     pub fn loss(&self, options: &GradientOptions) -> Result<Name, Diagnostic> {
         self.check_calls()?;
         let whole = Span::NOWHERE;
@@ -272,7 +273,7 @@ impl Program {
         if let Some(name) = &options.loss {
             if self.is_input(name) {
                 let what = format!(
-                    "`{name}` is an input; what is differentiated is a scalar that an equation defines"
+                    "`{name}` is an input; only a scalar that an equation defines can be differentiated"
                 );
                 return Err(Diagnostic::error(whole, what)
                     .help(format!("for the gradient with respect to `{name}`: --wrt {name}")));
@@ -313,7 +314,7 @@ impl Program {
         }
     }
 
-    /// The names that a loss depends on differentiably.
+    /// Returns the names that a loss depends on differentiably.
     fn reached_from<'a>(&'a self, loss: &'a Name, equations: &'a [core::Equation]) -> HashSet<Name> {
         let mut reached: HashSet<Name> = HashSet::with_capacity(self.names.len());
         let mut work = vec![loss];
@@ -330,14 +331,15 @@ impl Program {
         reached
     }
 
-    /// The prefix of gradient names: `Grad_`, or `Grad2_` and so on if the program already has such names.
+    /// Returns the prefix of gradient names: `Grad_`, or `Grad2_` and so on if the program already has such
+    /// names.
     fn prefix(&self) -> String {
         let taken = |p: &str| self.names.iter().any(|n| n.starts_with(p));
         let numbered = (2..).map(|n| format!("Grad{n}_"));
         std::iter::once("Grad_".to_string()).chain(numbered).find(|p| !taken(p)).unwrap_or_default()
     }
 
-    /// The names that depend on some of `wrt`, including these; all names if `wrt` is empty.
+    /// Returns the names that depend on some of `wrt`, including these; all names if `wrt` is empty.
     fn leading_to(&self, wrt: &[Name]) -> HashSet<Name> {
         if wrt.is_empty() {
             return self.names.iter().cloned().collect();
@@ -381,7 +383,7 @@ fn without_nothing(
     }
 }
 
-/// The error for a loss that has indices.
+/// Returns the error for a loss that has indices.
 fn no_scalar(name: &Name, d: &Definition) -> Diagnostic {
     let indices: Vec<String> = d.places.iter().map(|p| p.index.to_string()).collect();
     let count = crate::syntax::diagnostic::indices(d.rank);
@@ -391,7 +393,7 @@ fn no_scalar(name: &Name, d: &Definition) -> Diagnostic {
     Diagnostic::error(d.span, what).help(help)
 }
 
-/// An equation derived from the expression at `span`; errors in it are reported there.
+/// Returns an equation derived from the expression at `span`; errors in it are reported there.
 fn line(target: Ref, value: Expr, span: Span) -> Equation {
     let (guard, projection, spelled, local) = (None, Projection::Sum, false, false);
     let mut out = Equation { target, guard, projection, spelled, value, local, span };
@@ -422,7 +424,7 @@ fn reference(name: Name, places: Vec<core::Place>) -> core::Expr {
     bare(core::Kind::Ref(core::Ref { name, places, relation: false, span: Span::default() }))
 }
 
-/// Indices without the dot of a default axis.
+/// Returns indices without the dot of a default axis.
 fn plain<E: Clone>(places: &[Place<E>]) -> Vec<Place<E>> {
     places.iter().map(|p| Place { dotted: false, ..p.clone() }).collect()
 }

@@ -1,6 +1,6 @@
 //! Finds where names are needed. A name that only branches read is needed only where they are taken, so its
-//! derivative, which may be infinite elsewhere, must not contribute there. The result is the same as if the expression
-//! were written inside the branch.
+//! derivative, which may be infinite elsewhere, must not contribute there. The result is the same as if the
+//! expression were written inside the branch.
 
 use super::branch::{Mask, behind, branches, guard, joined};
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Place, Ref};
@@ -14,12 +14,12 @@ use std::collections::{HashMap, HashSet};
 /// Conditions by name. Their indices are `#0`, `#1` and so on: positions in the left side.
 pub(crate) type Needed = HashMap<Name, Expr>;
 
-/// The name of the index at a position of the left side, in a condition.
+/// Returns the name of the index at a position of the left side, in a condition.
 fn at(position: usize) -> Name {
     format!("#{position}").into()
 }
 
-/// The index names, if all are plain and distinct.
+/// Returns the index names, if all are plain and distinct.
 fn plain_keys(places: &[Place]) -> Option<Vec<Name>> {
     let plain = |p: &Place| match p.index {
         Index::Named(_, 0) | Index::Time(_, 0) => key(p),
@@ -29,8 +29,8 @@ fn plain_keys(places: &[Place]) -> Option<Vec<Name>> {
     (1..all.len()).all(|i| !all[..i].contains(&all[i])).then_some(all)
 }
 
-/// The conditions under which names are needed by equations. Results and names that are needed everywhere have no
-/// entry.
+/// Returns the conditions under which names are needed by equations. Results and names that are needed
+/// everywhere have no entry.
 pub(crate) fn where_needed(
     equations: &[&Equation],
     results: impl Fn(&Name) -> bool,
@@ -72,7 +72,8 @@ pub(crate) fn where_needed(
     out
 }
 
-/// The condition under which an equation's value is needed, in its own indices, unless it equals the guard.
+/// Returns the condition under which an equation's value is needed, in its own indices, unless it equals the
+/// guard.
 pub(crate) fn condition(e: &Equation, needed: &Needed, program: &Program) -> Option<Expr> {
     let condition = needed.get(&e.target.name)?;
     let own = plain_keys(&e.target.places)?;

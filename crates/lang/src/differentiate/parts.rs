@@ -26,8 +26,8 @@ pub(super) struct Named {
 }
 
 impl Program {
-    /// The program with names for such arguments. Only equations of the names in `among` are changed. `None` if there are
-    /// no such arguments.
+    /// Returns the program with names for such arguments. Only equations of the names in `among` are changed.
+    /// `None` if there are no such arguments.
     pub(super) fn with_parts(&self, equations: &[Equation], among: impl Fn(&Name) -> bool) -> Option<Named> {
         let mut found: Vec<(usize, Vec<Equation>, Equation)> = Vec::new();
         let mut taken: HashSet<Name> = HashSet::new();
@@ -66,7 +66,7 @@ impl Program {
                 let mut line = part.printed(self)?;
                 locate(&mut line, e.span);
                 line.local = true;
-                out.equations.push(Equation { by_step: self.is_by_moment(&line), ..part });
+                out.equations.push(Equation { by_step: self.is_step_by_step(&line), ..part });
                 out.found.push(line.clone());
                 lines.push(line);
             }
@@ -81,7 +81,7 @@ impl Program {
     }
 }
 
-/// The parts that some lines read, directly or through other parts. Parts are in dependency order.
+/// Returns the parts that some lines read, directly or through other parts. Parts are in dependency order.
 pub(super) fn read(parts: &[ast::Equation], lines: &[ast::Equation]) -> Vec<ast::Equation> {
     if parts.is_empty() {
         return Vec::new();
@@ -155,7 +155,9 @@ impl Parts<'_> {
                 changed(e, |p| {
                     let (new, alone) = (self.part(p), alone.next().unwrap_or_default());
                     let names = new.axis_order(self.program);
-                    let named = !is_single(&new) && self.is_lost(&new, &names, &alone) && !self.leans(&new);
+                    let named = !is_single(&new)
+                        && self.is_lost(&new, &names, &alone)
+                        && !self.takes_names_from_left(&new);
                     if named { self.taken_only(new, names) } else { new }
                 })
             }
@@ -179,7 +181,11 @@ impl Parts<'_> {
                 let value = self.still(&a.value);
                 let names = value.axis_order(self.program);
                 let named = self.needs_name(call.callee.shape(), &value, &names, &alone);
-                args.push(if named && !self.leans(&value) { self.named(value, names) } else { value });
+                args.push(if named && !self.takes_names_from_left(&value) {
+                    self.named(value, names)
+                } else {
+                    value
+                });
             }
             self.set_arguments(call, args);
         }
@@ -189,7 +195,8 @@ impl Parts<'_> {
         }
     }
 
-    /// A name for a list, whose axes are those of the left side; without time, if the list has one axis less.
+    /// Returns a name for a list, whose axes are those of the left side; without time, if the list has one
+    /// axis less.
     fn list(&mut self, e: &Expr, list: &Array) -> Expr {
         let mut names = keys(&self.equation.target);
         if list.shape.len() < names.len() {
@@ -199,7 +206,7 @@ impl Parts<'_> {
         if list.shape.len() == names.len() { self.named(e.clone(), names) } else { e.clone() }
     }
 
-    /// A call with names for those arguments that contain calls or that it takes by position.
+    /// Returns a call with names for those arguments that contain calls or that it takes by position.
     fn arguments(&mut self, call: &Call, span: Span) -> Expr {
         let surface = call.outline();
         let mut new = call.clone();
@@ -218,7 +225,11 @@ impl Parts<'_> {
             let names = value.axis_order(self.program);
             let named =
                 self.needs_name(call.callee.shape(), &value, &names, &alone) || !still && self.passes(&value);
-            args.push(if named && !self.leans(&value) { self.taken_only(value, names) } else { value });
+            args.push(if named && !self.takes_names_from_left(&value) {
+                self.taken_only(value, names)
+            } else {
+                value
+            });
         }
         if let Some(masks) = masks {
             self.masks = masks;
@@ -272,11 +283,11 @@ impl Parts<'_> {
             && (shape == Shape::Positional && names.len() > 1 || self.is_lost(value, names, alone))
     }
 
-    /// The names of the result axes of a call that takes them from the left side, as far as they are known before
-    /// sizes are.
+    /// Returns the names of the result axes of a call that takes them from the left side, as far as they are
+    /// known before sizes are.
     fn result(&self, e: &Expr) -> Option<Vec<Name>> {
         let Kind::Call(call) = &e.kind else { return None };
-        if !call.leans(self.program) {
+        if !call.takes_names_from_left(self.program) {
             return None;
         }
         // If a function is called at every time step, its result has time as well.
@@ -305,7 +316,8 @@ impl Parts<'_> {
         Some(names)
     }
 
-    /// A name for an expression inside branches, with a guard: it has values only where the branches are taken.
+    /// Returns a name for an expression inside branches, with a guard: it has values only where the branches
+    /// are taken.
     fn taken_only(&mut self, value: Expr, names: Vec<Name>) -> Expr {
         // An expression without time must not depend on a condition with time, or the state would depend on itself.
         let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| !names.contains(t));
@@ -320,8 +332,8 @@ impl Parts<'_> {
         out
     }
 
-    /// A name for an expression with the indices `names`. Returns the expression unchanged if the indices are not plain
-    /// names.
+    /// Returns a name for an expression with the indices `names`. Returns the expression unchanged if the
+    /// indices are not plain names.
     fn named(&mut self, mut value: Expr, mut names: Vec<Name>) -> Expr {
         let (equation, program) = (self.equation, self.program);
         let time = moving(&equation.target.places).map(|t| t.0);
@@ -418,11 +430,12 @@ impl Parts<'_> {
 
     /// Returns true if an expression contains something that takes its names from the left side, so that it must stay
     /// on its line.
-    fn leans(&self, e: &Expr) -> bool {
+    fn takes_names_from_left(&self, e: &Expr) -> bool {
         e.leaning(self.program).is_some() || e.any(&|e| matches!(e.kind, Kind::Array(..)))
     }
 
-    /// A choice with names for parts of its branches, which have values only where the branch is taken.
+    /// Returns a choice with names for parts of its branches, which have values only where the branch is
+    /// taken.
     fn choice(&mut self, cases: &[[Expr; 2]], otherwise: Option<&Expr>, span: Span) -> Expr {
         // Conditions first, since the names of parts read them.
         let cases: Vec<[Expr; 2]> = cases.iter().map(|[c, v]| [self.still(c), v.clone()]).collect();
@@ -469,14 +482,14 @@ impl Parts<'_> {
     }
 }
 
-/// An expression with other parts.
+/// Returns an expression with other parts.
 fn changed(e: &Expr, mut f: impl FnMut(&Expr) -> Expr) -> Expr {
     let mut out = e.clone();
     out.change_parts(&mut |p| *p = f(p));
     out
 }
 
-/// The arguments of a call.
+/// Returns the arguments of a call.
 fn values(call: &Call) -> Vec<&Expr> {
     call.args.iter().map(|a| &a.value).collect()
 }

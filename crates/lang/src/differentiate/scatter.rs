@@ -31,8 +31,8 @@ pub(super) fn is_written_in_parts<E: Inside>(program: &Program, how: Projection,
 }
 
 impl Program {
-    /// The program with names for the values that such lines write, and the equations of those names; `None` if there
-    /// are none.
+    /// Returns the program with names for the values that such lines write, and the equations of those names;
+    /// `None` if there are none.
     pub(super) fn with_written_values(
         &self,
         among: impl Fn(&Name) -> bool,

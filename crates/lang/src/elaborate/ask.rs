@@ -7,7 +7,7 @@ use crate::syntax::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
 use crate::syntax::source::Source;
 
 impl Program {
-    /// The equations that define an expression under a name, and that name with its indices.
+    /// Returns the equations that define an expression under a name, and that name with its indices.
     pub(super) fn named(&self, name: Name, value: &Expr) -> (Ref, Vec<Equation>) {
         let open = free(value, &Names::new(), self);
         let places = in_order(value, &open).iter().map(crate::syntax::ast::Place::named).collect();
@@ -55,7 +55,7 @@ impl Program {
         self.equations.extend(equations);
     }
 
-    /// The program with an equation for an expression under a new name.
+    /// Returns the program with an equation for an expression under a new name.
     pub fn ask(&self, source: Source) -> Result<(Program, Name), Faults> {
         let mut grown = self.clone();
         let file = grown.sources.len() as u32;

@@ -74,7 +74,7 @@ impl Names {
         e.parts().into_iter().for_each(|p| self.expression(p, blocks));
     }
 
-    /// The name of a local in the program: as written, unless that is in use.
+    /// Returns the name of a local in the program: as written, unless that is in use.
     fn fresh(&mut self, written: &Name, locals: &[Local]) -> Name {
         if !self.outside.contains(written) && !locals.iter().any(|l| l.name == *written) {
             return written.clone();
@@ -93,7 +93,7 @@ pub(super) fn any_local(statements: &[Statement]) -> bool {
     })
 }
 
-/// The names that `let` defines directly in a block, not in blocks within.
+/// Returns the names that `let` defines directly in a block, not in blocks within.
 fn given(inside: &[Statement]) -> impl Iterator<Item = &Name> {
     inside.iter().filter_map(|s| match s {
         Statement::Equation(e) if e.local => Some(&e.target.name),
@@ -102,7 +102,7 @@ fn given(inside: &[Statement]) -> impl Iterator<Item = &Name> {
 }
 
 impl Program {
-    /// The scope inside a block.
+    /// Returns the scope inside a block.
     pub(super) fn inner_scope(&mut self, inside: &[Statement], outer: &Scope, names: &mut Names) -> Scope {
         let (mut scope, mut own) = (outer.clone(), HashSet::new());
         for written in given(inside).filter(|n| own.insert(*n)) {
@@ -169,7 +169,8 @@ impl Program {
         }
     }
 
-    /// The exported name; `None` if the name was changed because another one exists outside the block.
+    /// Returns the exported name; `None` if the name was changed because another one exists outside the
+    /// block.
     pub(super) fn exported(&mut self, written: &Name, span: Span, scope: &Scope) -> Option<Name> {
         Some(self.local(written, span, scope)).filter(|name| name == written)
     }
@@ -179,8 +180,8 @@ impl Program {
         self.locals.iter().any(|l| *l.written == *name)
     }
 
-    /// The text of the program, for appending lines that read its names, such as a gradient. Names defined by `let`
-    /// that are read get their unique names and lose `let`.
+    /// Returns the text of the program, for appending lines that read its names, such as a gradient. Names
+    /// defined by `let` that are read get their unique names and lose `let`.
     pub fn open_text(&self) -> String {
         self.open_text_from("")
     }

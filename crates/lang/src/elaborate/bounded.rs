@@ -9,7 +9,7 @@ use crate::syntax::indices::keys;
 use crate::syntax::source::Span;
 use std::collections::HashMap;
 
-/// The time of a state that a line writes one step ahead.
+/// Returns the time of a state that a line writes one step ahead.
 fn ahead(r: &Ref) -> Option<&Name> {
     r.places.iter().find_map(|p| match &p.index {
         Index::Time(time, 1) => Some(time),
@@ -45,15 +45,15 @@ fn mentions(e: &Expr, out: &mut HashMap<Name, usize>) {
     });
 }
 
-/// Returns true if the mean of a line is over an index that several parts of its value have: inside of a choice, they
-/// would be summed over it.
+/// Returns true if a mean reduces an index that several parts of its value have. Inside a choice, the value
+/// would be summed over this index.
 fn joins_indices(e: &Equation) -> bool {
     let (mut all, left) = (HashMap::new(), keys(&e.target));
     mentions(&e.value, &mut all);
     all.iter().any(|(n, count)| *count > 1 && !left.contains(n))
 }
 
-/// The condition at the current step.
+/// Returns the condition at the current step.
 fn condition(go: &Name, time: &Name, span: Span) -> Expr {
     let place = Place { index: Index::Time(time.clone(), 0), dotted: false, span };
     Kind::Ref(Ref { name: go.clone(), places: vec![place], relation: false, span }).at(span)
@@ -83,10 +83,14 @@ impl Program {
             });
             let before = Ref { places: places.collect(), ..e.target.clone() };
             let before = Kind::Ref(before).at(e.target.span);
-            // A mean has one line: the mean of equal values is that value.
+            // A name defined by a mean has only one line, so this line keeps the state: a mean of equal
+            // values is that value.
             if e.projection == Projection::Avg {
                 if joins_indices(e) {
-                    let what = format!("`{}` is a mean, and its time ends by a condition", e.target.name);
+                    let what = format!(
+                        "a mean over these indices cannot define `{}`: its time ends by a condition",
+                        e.target.name
+                    );
                     let help = "give the mean a name of its own, and read it in the state";
                     faults.push(Diagnostic::error(e.target.span, what).help(help));
                 } else if !matches!(&e.value.kind, Kind::Choose(three) if three[0] == holds) {
@@ -141,7 +145,7 @@ impl Program {
             let read = e.reads().into_iter().filter(|r| time(r).is_some());
             let Some((r, (go, at))) = read.filter_map(|r| Some((r, ends(&r.name)?))).next() else { continue };
             let what = format!(
-                "of `{}` there is the last step only: its time ends when `{go}` does not hold",
+                "only the last step of `{}` can be read: its time ends when `{go}` does not hold",
                 r.name
             );
             let fault = Diagnostic::error(r.span, what).and(*at, "the condition");

@@ -61,9 +61,10 @@ impl Program {
                 Statement::Export(exported) => {
                     for (name, span) in exported {
                         if self.exported(&name, span, scope).is_none() {
-                            let what =
-                                format!("`{name}` is given by `let` in this block, and another is called so");
-                            let help = "what a run gives needs a name of its own";
+                            let what = format!(
+                                "cannot export `{name}`: `let` defines it in this block, and the name is also used outside"
+                            );
+                            let help = "give the exported tensor a name that nothing else has";
                             faults.push(Diagnostic::error(span, what).help(help));
                             continue;
                         }
@@ -119,7 +120,7 @@ impl Program {
             return;
         }
         for place in f.params.iter().chain([&f.result]).flat_map(|r| &r.places).filter(|p| p.dotted) {
-            faults.push(Diagnostic::error(place.span, "a dot means nothing in the head of a function"));
+            faults.push(Diagnostic::error(place.span, "a dot is not allowed in the head of a function"));
         }
         f.body.iter().for_each(|e| self.check_dots(e, faults));
         let mut body = Vec::with_capacity(f.body.len());

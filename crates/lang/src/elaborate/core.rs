@@ -171,7 +171,7 @@ impl Expr {
         f(self) || self.any_part(|part| part.any(f))
     }
 
-    /// The parts of an expression, in order.
+    /// Returns the parts of an expression, in order.
     pub(crate) fn parts(&self) -> Vec<&Expr> {
         let mut out = Vec::new();
         self.any_part(|part| {
@@ -194,7 +194,7 @@ impl Expr {
         }
     }
 
-    /// Every tensor read, left to right.
+    /// Returns every tensor read, left to right.
     pub(crate) fn refs(&self) -> Vec<&Ref> {
         let mut out = Vec::new();
         self.any_ref(&mut |r| {
@@ -241,7 +241,7 @@ impl Inside for Expr {
 }
 
 impl Equation {
-    /// All tensors that the right side, the guard and computed indices on the left read.
+    /// Returns all tensors that the right side, the guard and computed indices on the left read.
     pub(crate) fn reads(&self) -> Vec<&Ref> {
         let mut refs = self.value.refs();
         refs.extend(self.guard.iter().flat_map(Expr::refs));

@@ -27,7 +27,7 @@ pub(crate) struct Domain {
 }
 
 impl Domain {
-    /// The number of a symbol; a new symbol gets the next number.
+    /// Returns the number of a symbol; a new symbol gets the next number.
     fn code(&mut self, symbol: &Arc<str>) -> u32 {
         match self.codes.get(symbol) {
             Some(code) => *code,
@@ -75,7 +75,7 @@ impl Joins {
         self.parents[a.max(b)] = a.min(b);
     }
 
-    /// The numbers of a name's positions.
+    /// Returns the numbers of a name's positions.
     fn positions(&mut self, r: &Ref) -> Vec<usize> {
         if !self.of.contains_key(&r.name) {
             self.of.insert(r.name.clone(), Vec::new());
@@ -98,14 +98,14 @@ fn each_ref<'a>(e: &'a Expr, f: &mut impl FnMut(&'a Ref)) {
     }
 }
 
-/// The tensors of an equation in the order they are written.
+/// Returns the tensors of an equation in the order they are written.
 fn refs(e: &Equation) -> Vec<&Ref> {
     let mut out = vec![&e.target];
     [&e.value].into_iter().chain(&e.guard).for_each(|part| each_ref(part, &mut |r| out.push(r)));
     out
 }
 
-/// The list of numbers that is the entire right side of an equation.
+/// Returns the list of numbers that is the entire right side of an equation.
 pub(crate) fn list_of(e: &Equation) -> Option<&crate::syntax::ast::Array> {
     match &e.value.kind {
         Kind::Array(array) => Some(array),
@@ -118,7 +118,7 @@ pub(crate) fn list_of(e: &Equation) -> Option<&crate::syntax::ast::Array> {
 }
 
 impl Domains {
-    /// The domains of equations, without tables.
+    /// Returns the domains of equations, without tables.
     pub(crate) fn new(equations: &[Equation]) -> Domains {
         let mut joins = Joins::default();
         for e in equations {
@@ -214,7 +214,7 @@ impl Domains {
         }
     }
 
-    /// The number of the domain of a position.
+    /// Returns the number of the domain of a position.
     pub(crate) fn number(&self, name: &str, position: usize) -> Option<usize> {
         self.of.get(name)?.get(position).copied()
     }
@@ -223,12 +223,13 @@ impl Domains {
         self.number(name, position).map(|d| &self.all[d])
     }
 
-    /// The symbols of a position, if it has any.
+    /// Returns the symbols of a position, if it has any.
     pub(crate) fn symbols(&self, name: &str, position: usize) -> Option<&[Arc<str>]> {
         self.domain(name, position).map(|d| &d.symbols[..]).filter(|s| !s.is_empty())
     }
 
-    /// The size of a domain, or `None` if nothing gives it or two sizes differ. `axis` returns declared sizes of indices.
+    /// Returns the size of a domain, or `None` if nothing gives it or two sizes differ. `axis` returns
+    /// declared sizes of indices.
     pub(crate) fn size(&self, domain: usize, axis: impl Fn(&Name) -> Option<usize>) -> Option<usize> {
         let own = &self.all[domain];
         let least = own.least.map_or(0, |l| l.0).max(own.symbols.len());

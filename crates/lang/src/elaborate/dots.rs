@@ -26,7 +26,7 @@ impl Program {
         for place in e.reads().into_iter().flat_map(|r| &r.places).filter(|p| p.dotted) {
             if key(place) != axis {
                 let (index, target) = (&place.index, &e.target.name);
-                let what = "a dot means nothing on the right unless the left side has it";
+                let what = "a dot on the right is allowed only if the left side has it";
                 let help = format!("{MEANS}: {target}[…, {index}., …] = …, or write axis=\"{index}\"");
                 faults.push(Diagnostic::error(place.span, what).help(help));
             }
@@ -34,7 +34,7 @@ impl Program {
         if let (Some(first), Some(axis)) = (first, &axis)
             && !self.works_along(&e.value, axis)
         {
-            let what = format!("nothing on the right works along `{axis}`, so this dot chooses nothing");
+            let what = format!("this dot has no effect: no function on the right works along `{axis}`");
             faults.push(Diagnostic::error(first.span, what).help(MEANS));
         }
     }
@@ -42,7 +42,8 @@ impl Program {
     /// Refuses dots in an expression without a left side.
     pub(super) fn check_no_dots(e: &Expr, faults: &mut Vec<Diagnostic>) {
         for place in e.refs().into_iter().flat_map(|r| &r.places).filter(|p| p.dotted) {
-            let fault = Diagnostic::error(place.span, "a dot means nothing where there is no left side");
+            let fault =
+                Diagnostic::error(place.span, "a dot is not allowed in an expression without a left side");
             faults.push(fault.help(format!("write axis=\"{}\"", place.index)));
         }
     }

@@ -10,7 +10,7 @@ use crate::syntax::indices::moving;
 use std::collections::HashMap;
 
 impl Expr {
-    /// The free indices, in axis order: that of first appearance, or that of a call's result.
+    /// Returns the free indices, in axis order: that of first appearance, or that of a call's result.
     pub(crate) fn axis_order(&self, program: &Program) -> Vec<Name> {
         match &self.kind {
             Kind::Ref(r) => keys(r),
@@ -31,10 +31,10 @@ impl Expr {
         }
     }
 
-    /// A call in the expression that takes names of its axes from the left side.
+    /// Returns a call in the expression that takes names of its axes from the left side.
     pub(crate) fn leaning(&self, program: &Program) -> Option<&Call> {
         match &self.kind {
-            Kind::Call(call) if call.leans(program) => Some(call),
+            Kind::Call(call) if call.takes_names_from_left(program) => Some(call),
             _ => self.parts().into_iter().find_map(|p| p.leaning(program)),
         }
     }
@@ -111,8 +111,8 @@ impl Expr {
 }
 
 impl Call {
-    /// A call that no line of a program has, with all that elaboration would decide. Within a step, its time is not an
-    /// axis of arguments. `None` if there is no such function.
+    /// Makes a call that no line of a program has, with all that elaboration would decide. Within a step, its
+    /// time is not an axis of arguments. `None` if there is no such function.
     pub(crate) fn made(
         function: Name,
         args: Vec<Expr>,
@@ -155,16 +155,16 @@ impl Call {
     }
 
     /// Returns true if the call takes names of its axes from the left side.
-    pub(crate) fn leans(&self, program: &Program) -> bool {
+    pub(crate) fn takes_names_from_left(&self, program: &Program) -> bool {
         let may = match &self.callee.base {
-            Base::Row(_) => false,
+            Base::Pointwise(_) => false,
             Base::Table(b) => matches!(b.shape, Shape::Resize | Shape::Grow | Shape::Positional),
             Base::User(_) => true,
         };
-        may && self.callee.order == 0 && builtin::leans(&self.outline(), program)
+        may && self.callee.order == 0 && builtin::takes_names_from_left(&self.outline(), program)
     }
 
-    /// The indices of the result, in axis order.
+    /// Returns the indices of the result, in axis order.
     fn axis_order(&self, program: &Program) -> Vec<Name> {
         let (call, each) = (self.outline(), self.args.iter().map(|a| a.names.clone()).collect::<Vec<_>>());
         let left = builtin::leaves(&call, &each, program);
@@ -191,7 +191,7 @@ impl Call {
 }
 
 impl Equation {
-    /// All indices that the equation mentions.
+    /// Returns all indices that the equation mentions.
     pub(crate) fn index_names(&self) -> Names {
         let parts = [&self.value].into_iter().chain(&self.guard);
         parts.flat_map(Expr::index_names).chain(keys(&self.target)).collect()

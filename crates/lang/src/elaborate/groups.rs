@@ -37,7 +37,7 @@ pub(crate) struct Equations<'a> {
 }
 
 impl<'a> Equations<'a> {
-    /// The names of equations, except for those that are read from files, which have values already.
+    /// Returns the names of equations, except for those that are read from files, which have values already.
     pub(crate) fn new(program: &'a Program, equations: &'a [Equation]) -> Equations<'a> {
         let mut names: Vec<(Name, Vec<usize>)> = Vec::new();
         let mut at: HashMap<&Name, usize> = HashMap::new();
@@ -51,7 +51,7 @@ impl<'a> Equations<'a> {
         Equations { program, equations, names }
     }
 
-    /// The equations of a name.
+    /// Returns the equations of a name.
     pub(crate) fn own(&self, name: usize) -> Vec<&'a Equation> {
         self.names[name].1.iter().map(|i| &self.equations[*i]).collect()
     }
@@ -61,7 +61,7 @@ impl<'a> Equations<'a> {
         self.own(name).iter().any(|e| e.target.relation)
     }
 
-    /// The groups in the order in which they are solved.
+    /// Returns the groups in the order in which they are solved.
     pub(crate) fn groups(&self) -> Vec<Group> {
         let needs = self.needs();
         let group = |names: Vec<usize>| {
@@ -89,7 +89,7 @@ impl<'a> Equations<'a> {
         })
     }
 
-    /// The names that each name depends on.
+    /// Returns the names that each name depends on.
     fn needs(&self) -> Vec<Vec<usize>> {
         let at: HashMap<&Name, usize> = self.names.iter().enumerate().map(|(i, n)| (&n.0, i)).collect();
         let reads = |i: usize| {
@@ -127,7 +127,7 @@ impl<'a> Equations<'a> {
         needs
     }
 
-    /// The names that could determine the sizes of a name at its computed indices.
+    /// Returns the names that could determine the sizes of a name at its computed indices.
     fn sized_by(&self, name: usize) -> Vec<&'a Name> {
         let own = self.own(name);
         let places: Vec<usize> = own

@@ -35,12 +35,12 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// A library that the program imports.
+    /// Returns a library that the program imports.
     pub(super) fn of(path: &str, alias: Option<Name>) -> Library {
         Library { path: path.into(), alias }
     }
 
-    /// A library that this one imports, by a path relative to it.
+    /// Returns a library that this one imports, by a path relative to it.
     fn inner(&self, path: &str, alias: Option<Name>) -> Library {
         let alias = alias.map(|a| self.name(&a)).or_else(|| self.alias.clone());
         if path.starts_with('/') {
@@ -58,7 +58,7 @@ impl Library {
         Library { path: parts.join("/"), alias }
     }
 
-    /// The program's name for a name of the library.
+    /// Returns the program's name for a name of the library.
     fn name(&self, own: &Name) -> Name {
         match &self.alias {
             Some(alias) => format!("{alias}::{own}").into(),
@@ -67,7 +67,7 @@ impl Library {
     }
 }
 
-/// The name of a tensor that functions of a library share; not one that a program can write.
+/// Returns the name of a tensor that functions of a library share; not one that a program can write.
 fn shared(name: &Name) -> Name {
     format!("::{name}").into()
 }
@@ -152,7 +152,7 @@ impl Program {
                 Statement::Equation(e) if e.local => self.check_dots(e, faults),
                 other => {
                     let what =
-                        "what is imported may hold functions, `const`, `param`, `let` and imports only";
+                        "an imported file may contain only functions, `const`, `param`, `let` and imports";
                     faults.push(Diagnostic::error(other.span(), what));
                 }
             }
@@ -185,7 +185,8 @@ impl Program {
 }
 
 impl Known {
-    /// The equations of a function with the program's names, followed by those of the shared tensors that it reads.
+    /// Returns the equations of a function with the program's names, followed by those of the shared tensors
+    /// that it reads.
     fn body(&self, f: &Function) -> Vec<Equation> {
         let own = f.params.iter().map(|p| &p.name).chain(f.body.iter().map(|e| &e.target.name));
         let own: HashSet<&Name> = own.collect();
@@ -238,7 +239,7 @@ impl Known {
         out
     }
 
-    /// The program's name for a function, a derivative, or a relation that is written like a call.
+    /// Returns the program's name for a function, a derivative, or a relation that is written like a call.
     fn function(&self, name: &Name) -> Option<Name> {
         if self.tensors.contains_key(name) {
             return Some(shared(name));

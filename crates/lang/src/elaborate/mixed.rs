@@ -180,7 +180,7 @@ fn positive(e: &Expr) -> &Expr {
     if let Kind::Negative(one) = &e.kind { one } else { e }
 }
 
-/// The reduction of an expression over an index, inside of its sign.
+/// Returns the reduction of an expression over an index, inside of its sign.
 fn reduced(how: Projection, index: &Name, e: &Expr) -> Expr {
     let kind = match &e.kind {
         Kind::Negative(one) if how == Projection::Sum => Kind::Negative(Box::new(reduced(how, index, one))),
@@ -189,7 +189,7 @@ fn reduced(how: Projection, index: &Name, e: &Expr) -> Expr {
     kind.at(e.span)
 }
 
-/// The expression with one of its parts replaced.
+/// Returns the expression with one of its parts replaced.
 fn replaced(e: &Expr, part: &Expr, by: &Expr) -> Expr {
     match std::ptr::eq(e, part) {
         true => by.clone(),

@@ -63,7 +63,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// The equations of a function.
+    /// Returns the equations of a function.
     pub(crate) fn body(&self, function: &str) -> &[core::Equation] {
         self.functions.get(function).map_or(&[], |body| body)
     }
@@ -88,11 +88,11 @@ pub(crate) struct Elaborate<'a> {
 impl<'a> Elaborate<'a> {
     pub(crate) fn new(program: &'a Program, equation: &'a Equation) -> Elaborate<'a> {
         let time = moving(&equation.target.places).map(|t| t.0);
-        let by_step = program.is_by_moment(equation);
+        let by_step = program.is_step_by_step(equation);
         Elaborate { program, equation, left: keys(&equation.target), time, by_step }
     }
 
-    /// The equation in Core, at its position among those of its program.
+    /// Returns the equation in Core, at its position among those of its program.
     pub(crate) fn equation(&self, number: usize) -> core::Equation {
         let e = self.equation;
         let keep: Names = self.left.iter().cloned().collect();
@@ -117,7 +117,7 @@ impl<'a> Elaborate<'a> {
         }
     }
 
-    /// A right side, of which the equation's reduction covers the outermost product.
+    /// Elaborates a right side, whose outermost product the equation's reduction covers.
     fn right_side(&self, e: &ast::Expr, keep: &Names) -> Expr {
         let mut keep = keep.clone();
         keep.extend(self.equation.guard.iter().flat_map(occurrences));
@@ -135,7 +135,8 @@ impl<'a> Elaborate<'a> {
         out
     }
 
-    /// The outermost part of a right side whose reduction is not a sum: its product is not summed.
+    /// Elaborates the outermost part of a right side under a reduction other than a sum: its product is not
+    /// summed.
     fn unsummed(&self, e: &ast::Expr, keep: &Names) -> Expr {
         match &e.kind {
             // A sum as one value is a product of one factor.
@@ -164,7 +165,7 @@ impl<'a> Elaborate<'a> {
         )
     }
 
-    /// The indices that a product sums over: those of several factors, except for kept ones.
+    /// Returns the indices that a product sums over: those of several factors, except for kept ones.
     fn summed(&self, factors: &[ast::Expr], keep: &Names) -> Vec<Name> {
         let around = kept_by_each(keep, factors);
         let own: Vec<Vec<Name>> =
@@ -182,10 +183,10 @@ impl<'a> Elaborate<'a> {
         };
         let kind = match &e.kind {
             ast::Kind::Number(x) => Kind::Number(*x),
-            ast::Kind::Text(_) => Kind::Invalid(Some("a text is no value here"), Vec::new()),
+            ast::Kind::Text(_) => Kind::Invalid(Some("a text is not a value here"), Vec::new()),
             ast::Kind::List(names) => {
                 let names = names.iter().map(|n| self.expr(n, keep)).collect();
-                Kind::Invalid(Some("a list of names is no value"), names)
+                Kind::Invalid(Some("a list of names is not a value"), names)
             }
             ast::Kind::Array(array) => Kind::Array(array.clone(), e.span),
             ast::Kind::Ref(r) => Kind::Ref(self.reference(r)),
@@ -302,8 +303,8 @@ impl<'a> Elaborate<'a> {
         .at(e.span)
     }
 
-    /// The axes of a call: those of `axis=`, else the dotted index, else the last of the first argument. A reduction
-    /// without either is over all of them.
+    /// Returns the axes of a call: those of `axis=`, else the dotted index, else the last of the first
+    /// argument. A reduction without either is over all of them.
     fn axes(&self, callee: &Callee, call: &ast::Call, first: Option<&Arg>) -> Option<Vec<Name>> {
         let given = call.named.iter().find(|(k, _)| &**k == "axis").map(|(_, v)| v);
         let shape = callee.shape();
@@ -345,7 +346,7 @@ fn takes_names_from_left(e: &Expr) -> bool {
     e.any(&|e| match &e.kind {
         Kind::Array(..) | Kind::Invalid(..) => true,
         Kind::Call(call) => match &call.callee.base {
-            Base::Row(_) => false,
+            Base::Pointwise(_) => false,
             Base::Table(b) => {
                 matches!(b.shape, Shape::Resize | Shape::Grow | Shape::Positional | Shape::Part)
             }
@@ -372,7 +373,7 @@ impl Program {
         if faults.is_empty() { Ok(self) } else { Err(Faults { sources: self.sources, faults }) }
     }
 
-    /// The program with further equations, checked again.
+    /// Returns the program with further equations, checked again.
     pub fn extended(&self, equations: &[Equation]) -> Result<Program, Faults> {
         let mut out = self.clone();
         // These lines summed over time in the original program, so they still do.

@@ -5,7 +5,7 @@ use crate::elaborate::scope::{occurrences, place_keys};
 use crate::syntax::ast::{Affine, Equation, Expr, Index, Kind, Name, Ref};
 use crate::syntax::diagnostic::Diagnostic;
 
-/// Numbers and parameters added or multiplied, with sums and products of plain numbers computed.
+/// Adds two expressions of numbers and parameters. Plain numbers are added at once.
 fn sum(a: &Expr, b: &Expr) -> Expr {
     match (&a.kind, &b.kind) {
         (Kind::Number(x), Kind::Number(y)) => Kind::Number(x + y).at(a.span),
@@ -33,7 +33,7 @@ pub(super) struct Meaning<'a> {
     pub(super) number: &'a dyn Fn(&Name) -> bool,
 }
 
-/// The linear form of an expression in indices, if it is one.
+/// Returns the linear form of an expression in indices, if it is one.
 fn linear(e: &Expr, is: &Meaning<'_>) -> Option<Affine> {
     let number = |x: f64| Kind::Number(x).at(e.span);
     let constant = |offset: Expr| Affine { terms: Vec::new(), offset };
@@ -80,8 +80,8 @@ fn linear(e: &Expr, is: &Meaning<'_>) -> Option<Affine> {
     }
 }
 
-/// The index that an expression between brackets represents, if it is index arithmetic. An expression that reads a
-/// tensor is not.
+/// Returns the index that an expression between brackets represents, if it is index arithmetic. An expression
+/// that reads a tensor is not.
 pub(super) fn resolved(e: &Expr, is: &Meaning<'_>) -> Option<Index> {
     let form = linear(e, is)?;
     let whole = |e: &Expr| if let Kind::Number(x) = e.kind { Some(x as i64) } else { None };

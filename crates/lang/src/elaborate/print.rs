@@ -1,5 +1,5 @@
-//! The printer of Core: an equation as a line of the surface tree, without the sums and axes that follow from the line.
-//! Something is left out only where elaborating the line gives the same Core, so a printed line means what it did.
+//! Prints Core: turns an equation into a line of the surface tree, without the sums and axes that follow from
+//! the line. Something is left out only if elaborating the line gives the same Core.
 
 use super::Elaborate;
 use super::mixed::mixed_sum;
@@ -11,8 +11,8 @@ use crate::program::Program;
 use crate::syntax::ast::{self, Name, Projection};
 
 impl Equation {
-    /// The equation as a line that elaborates to it. `None` if there is none, because something depends on the line that
-    /// the equation came from.
+    /// Returns the equation as a line that elaborates to it. `None` if there is none, because something
+    /// depends on the line that the equation came from.
     pub(crate) fn printed(&self, program: &Program) -> Option<ast::Equation> {
         if self.sums() && is_plain(&self.value) {
             return Some(self.with(self.value.surface()));
@@ -50,7 +50,7 @@ impl Equation {
         Some(line(&Spelling::without(left_out)))
     }
 
-    /// The indices that the equation sums at its left side.
+    /// Returns the indices that the equation sums at its left side.
     fn open(&self, program: &Program) -> Vec<Name> {
         if !self.sums() {
             return Vec::new();
@@ -64,7 +64,8 @@ impl Equation {
         self.projection == Projection::Sum && self.guard.is_none()
     }
 
-    /// The right side without sums around it, which the line has in any case, and without hints that mean nothing.
+    /// Returns the right side without the sums around it, which the line implies, and without hints that have
+    /// no effect.
     fn comparable(&self) -> Expr {
         let mut value = self.value.clone();
         without_hints(&mut value);
@@ -72,7 +73,7 @@ impl Equation {
     }
 }
 
-/// An expression without the sums around it: also without those of what is negated or divided.
+/// Returns an expression without the sums around it: also without those of what is negated or divided.
 fn opened(e: Expr, left: &[Name]) -> Expr {
     let kind = match e.kind {
         Kind::Reduce(Projection::Sum, axes, body, _) if !axes.iter().any(|n| left.contains(n)) => {
@@ -88,8 +89,8 @@ fn opened(e: Expr, left: &[Name]) -> Expr {
     kind.at(e.span)
 }
 
-/// Removes from calls what makes no difference: a temperature that the function does not have, and whether the call is an
-/// entire right side if its axes have names anyway.
+/// Removes hints without effect from calls: a temperature that the function does not use, and the flag for an
+/// entire right side if all axes have names.
 fn without_hints(e: &mut Expr) {
     e.change_parts(&mut without_hints);
     if let Kind::Array(_, at) = &mut e.kind {

@@ -76,7 +76,7 @@ impl Program {
         out
     }
 
-    /// The names with several equations, in order.
+    /// Returns the names with several equations, in order.
     fn joined(&self) -> Vec<&Definition> {
         let mut out: Vec<_> = self.definitions.values().filter(|d| d.equations.len() > 1).collect();
         out.sort_by_key(|d| d.equations[0]);
@@ -92,9 +92,9 @@ impl Program {
                 let Some(first) = own().filter_map(|t| t.places.get(at)).find(range) else { continue };
                 let part = |p: &&Place| p.index.constant().is_some() || range(p) && p.index != first.index;
                 if let Some(other) = own().filter_map(|t| t.places.get(at)).find(part) {
-                    let what = "a range on the left names all places of an index, it does not choose some";
-                    let fault = Diagnostic::error(first.span, what).and(other.span, "these are other places");
-                    faults.push(fault.help("write offsets (B[i+1] = V[i]) or single places (B[0] = 5)"));
+                    let what = "a range on the left is a name for an entire axis; it does not select a part";
+                    let fault = Diagnostic::error(first.span, what).and(other.span, "also written here");
+                    faults.push(fault.help("write offsets (B[i+1] = V[i]) or single positions (B[0] = 5)"));
                 }
             }
         }
@@ -258,13 +258,13 @@ impl Program {
         }
     }
 
-    /// The declared size of an index for these values of the parameters.
+    /// Returns the declared size of an index for these values of the parameters.
     pub fn size(&self, index: &str, numbers: &HashMap<Name, f64>) -> Option<usize> {
         let (size, _) = self.axes.get(index)?;
         number(size, numbers).ok().filter(|x| x.fract() == 0.0 && *x >= 0.0).map(|x| x as usize)
     }
 
-    /// The values of the parameters; `set` overrides some.
+    /// Returns the values of the parameters; `set` overrides some.
     pub fn numbers(&self, set: &HashMap<Name, f64>) -> Result<HashMap<Name, f64>, Diagnostic> {
         let mut out = HashMap::new();
         for (name, p) in &self.params {
@@ -281,7 +281,7 @@ impl Program {
     }
 }
 
-/// The value of an expression of numbers and parameters.
+/// Returns the value of an expression of numbers and parameters.
 pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagnostic> {
     let two = |two: &[Expr; 2]| Ok::<_, Diagnostic>((number(&two[0], known)?, number(&two[1], known)?));
     Ok(match &e.kind {
@@ -290,14 +290,14 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
             let x = a.numbers.first().copied().unwrap_or(0.0);
             match a.whole.as_ref().and_then(|w| w.first()).filter(|n| x as i64 != **n) {
                 Some(n) => {
-                    let what = format!("what is known before the run is a float, and none is {n}");
+                    let what = format!("numbers known before the run are floats, and no float is {n}");
                     return Err(Diagnostic::error(e.span, what).help("write the number where it is used"));
                 }
                 None => x,
             }
         }
         Kind::Ref(r) if r.places.is_empty() => *known.get(&r.name).ok_or_else(|| {
-            let what = format!("`{}` is no number that is known before the run", r.name);
+            let what = format!("`{}` is not a number that is known before the run", r.name);
             Diagnostic::error(e.span, what).nearest(&r.name, known.keys().map(|k| &**k))
         })?,
         Kind::Negative(x) => -number(x, known)?,
@@ -376,7 +376,7 @@ impl Look<'_> {
         {
             let numbers = || self.program.params.iter().map(|p| &*p.0);
             if !r.places.is_empty() || !numbers().any(|n| *n == *r.name) {
-                let what = format!("there is no number `{}` in what is imported", r.name);
+                let what = format!("no import defines the number `{}`", r.name);
                 add_near(faults, Diagnostic::error(e.span, what), &r.name, numbers());
             }
             return;
@@ -421,7 +421,7 @@ impl Look<'_> {
         }
     }
 
-    /// The value of `true`, `false` and `inf`, unless the program defines the name.
+    /// Returns the value of `true`, `false` and `inf`, unless the program defines the name.
     fn truth(&self, e: &Expr) -> Option<Expr> {
         let Kind::Ref(r) = &e.kind else { return None };
         let known =
@@ -441,7 +441,7 @@ impl Look<'_> {
         Some(Kind::Compare(holds, Box::new([one(), one()])).at(e.span))
     }
 
-    /// True for `Par(x, y)` on the right of a relation, if nothing defines `Par`: it is an input.
+    /// Returns true for `Par(x, y)` on the right of a relation, if nothing defines `Par`: it is an input.
     fn is_input_relation(&self, call: &Call) -> bool {
         let known = || builtin::find(&call.function, self.program).is_some();
         let table = &*call.function == "table";
@@ -451,7 +451,7 @@ impl Look<'_> {
     fn relation(&self, call: &Call, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
         let places = if call.named.is_empty() { places_of(&call.args) } else { None };
         let Some(places) = places else {
-            let what = format!("`{}` is a tensor of this program; indices must stand here", call.function);
+            let what = format!("`{}` is a tensor of this program, not a function", call.function);
             faults.push(
                 Diagnostic::error(e.span, what).help(format!("write {} * (…) to multiply", call.function)),
             );
@@ -487,7 +487,7 @@ impl Look<'_> {
         }
         let Some(callee) = builtin::find(&call.function, self.program) else {
             if self.params.contains_key(&call.function) {
-                let what = format!("`{}` is a number of this program, and no function", call.function);
+                let what = format!("`{}` is a number of this program, not a function", call.function);
                 let help = format!("write {} * (…) to multiply", call.function);
                 faults.push(Diagnostic::error(span, what).help(help));
                 return None;
@@ -495,7 +495,7 @@ impl Look<'_> {
             let what = format!("there is no function `{}`", call.function);
             let user = self.program.functions.keys().map(|k| &**k);
             let fault = Diagnostic::error(span, what);
-            let counts = "index(i) counts along an index, and axis i = n says how far";
+            let counts = "index(i) counts along an index, and axis i = n declares its size";
             match builtin::instead(&call.function).or((&*call.function == "range").then_some(counts)) {
                 Some(why) => faults.push(fault.help(why)),
                 None => add_near(faults, fault, &call.function, builtin::names().chain(user)),
@@ -532,7 +532,7 @@ impl Look<'_> {
     /// Puts the tensors of a call in order and all other arguments under their keywords, or returns an error.
     fn arrange(&self, callee: &Callee, call: &mut Call, at: Span) -> Result<(), Diagnostic> {
         let signature = callee.signature();
-        let is = || format!("it is {}", signature.text(&call.function));
+        let is = || format!("the signature is {}", signature.text(&call.function));
         let params = callee.params();
         let many = params.first().is_some_and(|p| p.is_many());
         let own = if many { call.args.len() } else { call.args.len().min(params.len()) };
@@ -547,8 +547,9 @@ impl Look<'_> {
             if signature.is_param(key) && !many {
                 let place = params.iter().position(|p| p.name == *key);
                 if place != Some(own + by_name.len()) {
-                    let what =
-                        format!("`{key}` cannot be given here: it is given already, or one before it is not");
+                    let what = format!(
+                        "`{key}` cannot be given by name: it is given already, or an argument before it is missing"
+                    );
                     return Err(Diagnostic::error(value.span, what).help(is()));
                 }
                 by_name.push(value.clone());
@@ -579,14 +580,14 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// The span of a keyword, searched before its value.
+    /// Returns the span of a keyword, searched before its value.
     fn keyword(&self, key: &Name, value: &Expr) -> Span {
         let text = self.program.sources.get(value.span.file as usize).map(|s| &s.text);
         let start = text.and_then(|t| t.get(..value.span.start as usize)).and_then(|t| t.rfind(&**key));
         start.map_or(value.span, |at| Span { start: at as u32, end: (at + key.len()) as u32, ..value.span })
     }
 
-    /// A setting: a bare name that is not a parameter of the program is a word.
+    /// Returns a setting: a bare name that is not a parameter of the program is a word.
     fn word(&self, e: &Expr) -> Expr {
         match &e.kind {
             Kind::Ref(r) if r.places.is_empty() && !self.params.contains_key(&r.name) => {

@@ -8,8 +8,8 @@ pub(crate) use crate::syntax::indices::*;
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
-/// The free indices of an expression, given the indices kept around it, in axis order: that of first appearance, or
-/// that of a call's result.
+/// Returns the free indices of an expression, given the indices kept around it, in axis order: that of first
+/// appearance, or that of a call's result.
 pub(crate) fn axis_order(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
     match &e.kind {
         Kind::Ref(r) => return keys(r),
@@ -73,7 +73,7 @@ fn same(a: &Expr, b: &Expr) -> bool {
     std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
 }
 
-/// The conditions of a chain of `&&` or `||`, in order.
+/// Returns the conditions of a chain of `&&` or `||`, in order.
 fn members(e: &Expr) -> Vec<&Expr> {
     let (mut out, mut first) = (Vec::new(), e);
     while let Kind::And(two) | Kind::Or(two) = &first.kind
@@ -87,7 +87,8 @@ fn members(e: &Expr) -> Vec<&Expr> {
     out
 }
 
-/// The indices that a part must keep: those kept around the expression, and those that its neighbours use.
+/// Returns the indices that a part must keep: those kept around the expression, and those that its neighbours
+/// use.
 pub(crate) fn kept_by<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>, me: &Expr) -> Names {
     let mut out = keep.clone();
     for part in parts {
@@ -101,7 +102,7 @@ pub(crate) fn kept_by<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr
 /// Up to this many parts, each part visits all its neighbours.
 const FEW: usize = 4;
 
-/// The result of `kept_by` for each part. The time is linear in the number of parts.
+/// Returns the result of `kept_by` for each part. The time is linear in the number of parts.
 pub(crate) fn kept_by_each(keep: &Names, parts: &[impl Borrow<Expr>]) -> Vec<Names> {
     let own: Vec<Names> = parts.iter().map(|p| occurrences(p.borrow())).collect();
     if own.len() <= FEW {
@@ -167,7 +168,7 @@ impl Terms {
     }
 }
 
-/// The indices that each part of an expression must keep, in order.
+/// Returns the indices that each part of an expression must keep, in order.
 pub(crate) fn kept_within(e: &Expr, keep: &Names, program: &Program) -> Vec<Names> {
     let mut around = keep.clone();
     match &e.kind {
@@ -184,13 +185,13 @@ pub(crate) fn kept_within(e: &Expr, keep: &Names, program: &Program) -> Vec<Name
     kept_by_each(&around, &e.parts())
 }
 
-/// The free indices of an expression, given the indices kept around it.
+/// Returns the free indices of an expression, given the indices kept around it.
 pub(crate) fn free(e: &Expr, keep: &Names, program: &Program) -> Names {
     axis_order(e, keep, program).into_iter().collect()
 }
 
-/// A name that is not taken, made by adding primes. Names of declared axes are skipped, because they have their own
-/// sizes.
+/// Returns a name that is not taken, made by adding primes. Names of declared axes are skipped, because they
+/// have their own sizes.
 pub(crate) fn fresh(name: &str, taken: &Names, program: &Program) -> Name {
     let base =
         if name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') { name } else { "s" };

@@ -93,13 +93,13 @@ impl Program {
             let way = path(&needs, *read, *own);
             cycle.extend(way.windows(2).map(|w| format!("`{}` needs `{}`", names[w[0]], names[w[1]])));
             let what = format!("`{}` needs its own negation: {}", names[*own], cycle.join(", "));
-            let help = "a rule can negate only what does not need the rule";
+            let help = "a rule can negate only relations that do not depend on it";
             faults.push(Diagnostic::error(r.span, what).here("negated here").help(help));
         }
     }
 }
 
-/// A shortest path from one node to another along dependencies, including both.
+/// Returns a shortest path from one node to another along dependencies, including both.
 fn path(needs: &[Vec<usize>], from: usize, to: usize) -> Vec<usize> {
     let mut before: HashMap<usize, usize> = HashMap::new();
     let mut work = std::collections::VecDeque::from([from]);

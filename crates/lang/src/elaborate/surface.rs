@@ -1,5 +1,5 @@
-//! Core as text. Writes every sum, axis and name of a temperature out, as expressions of the surface tree, so that the
-//! text means the same wherever its parts are copied to, and parses and elaborates to the same Core. `print` chooses
+//! Converts Core to the surface tree with every sum, axis and temperature written out. So parts keep their
+//! meaning when they are copied to other lines, and the text elaborates to the same Core. `print` decides
 //! what can be left out.
 
 use crate::builtin::{Base, Takes};
@@ -23,7 +23,7 @@ impl Spelling {
         Spelling { left_out, ..Spelling::default() }
     }
 
-    /// The number of things that could be left out of the text.
+    /// Returns the number of things that could be left out of the text.
     pub(super) fn count(&self) -> usize {
         self.count.get()
     }
@@ -39,12 +39,12 @@ fn text(t: &str) -> ast::Expr {
 }
 
 impl Expr {
-    /// The expression with everything written out.
+    /// Returns the expression with everything written out.
     pub(crate) fn surface(&self) -> ast::Expr {
         self.spelled(&Spelling::default())
     }
 
-    /// The expression without the sums and axes that a line may imply.
+    /// Returns the expression without the sums and axes that a line may imply.
     pub(crate) fn shortest(&self) -> ast::Expr {
         self.spelled(&Spelling { all: true, ..Spelling::default() })
     }
@@ -98,18 +98,18 @@ impl Expr {
 }
 
 impl Call {
-    /// The call with everything written out.
+    /// Returns the call with everything written out.
     pub(crate) fn surface(&self) -> ast::Call {
         self.spelled(&Spelling::default())
     }
 
-    /// The call with its settings and tensors; other arguments are left out where they make no difference to what the
-    /// table says about the call.
+    /// Returns the call with its settings and the arguments that are tensors. Other arguments become 0,
+    /// unless the indices of the result depend on them.
     pub(crate) fn outline(&self) -> ast::Call {
         let full = match &self.callee.base {
             Base::User(_) => true,
             Base::Table(b) => b.params.iter().any(|p| p.takes == Takes::Classes),
-            Base::Row(_) => false,
+            Base::Pointwise(_) => false,
         };
         let argument = |a: &Arg| match &a.value.kind {
             Kind::Ref(_) => a.value.surface(),
@@ -126,7 +126,7 @@ impl Call {
         ast::Call { function: self.function.clone(), args, named }
     }
 
-    /// The settings, with axes and the name of the temperature.
+    /// Returns the settings, with axes and the name of the temperature.
     fn named(&self, s: &Spelling) -> Vec<(Name, ast::Expr)> {
         let mut named = self.settings.clone();
         let as_written = self.axes.is_some() && self.may_leave_axes() && s.leaves_out();
@@ -159,12 +159,12 @@ impl Call {
 }
 
 impl Equation {
-    /// The equation with everything written out.
+    /// Returns the equation with everything written out.
     pub(crate) fn surface(&self) -> ast::Equation {
         self.with(self.value.surface())
     }
 
-    /// An equation with this left side and guard.
+    /// Returns an equation with this left side and guard.
     pub(super) fn with(&self, value: ast::Expr) -> ast::Equation {
         ast::Equation {
             target: self.target.map_computed(&mut Expr::surface),

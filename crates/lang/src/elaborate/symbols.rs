@@ -1,5 +1,5 @@
-//! Symbols in equations: their numbers, the tables that hold them, and comparisons of indices in rules.
-//! Takes equations whose names are looked up; changes them in place. Domains are found by `relations`.
+//! Symbols in equations: their numbers, the tables that hold them, and comparisons of indices in rules. Takes
+//! equations whose names are looked up; changes them in place. Domains are found by `domains`.
 
 use crate::syntax::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Ref};
 use crate::syntax::diagnostic::Diagnostic;

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 impl Program {
-    /// The program in Core, as text.
+    /// Returns the program in Core, as text.
     pub fn core(&self) -> String {
         let core = Core::new(self);
         let mut out = String::new();
@@ -69,7 +69,7 @@ impl Program {
     }
 }
 
-/// An equation with everything written out. A name that is read from a file stays as it is.
+/// Returns an equation with everything written out. A name that is read from a file stays as it is.
 fn written(e: &core::Equation, own: &Equation) -> Equation {
     if own.file().is_some() {
         return own.clone();

@@ -49,7 +49,8 @@ impl Program {
         }
     }
 
-    /// The names that depend on themselves through a state, but have no time on their left, with their time.
+    /// Returns the names that depend on themselves through a state, but have no time on their left, with
+    /// their time.
     fn steps_without_time(&self) -> HashMap<Name, Name> {
         let mut out = HashMap::new();
         let has_time = |e: &Equation| e.target.places.iter().any(is_timed);
@@ -96,11 +97,10 @@ impl Program {
             });
             let Some((first, there)) = stars.next() else { continue };
             if let Some((other, here)) = stars.find(|(name, _)| *name != first) {
-                let what =
-                    format!("`*{other}` and `*{first}` are one time: an equation calls it by one name");
-                let help = format!(
-                    "write *{first} for the same moment; for a sum over all moments beside it, *{first}'"
+                let what = format!(
+                    "`*{other}` and `*{first}` are the same time: use one name for it in an equation"
                 );
+                let help = format!("write *{first} for the same step, or *{first}' for a sum over all steps");
                 faults.push(Diagnostic::error(here, what).and(there, "and here").help(help));
             }
         }
@@ -132,7 +132,7 @@ impl Program {
         }
     }
 
-    /// Warnings for states whose steps read past the end of an input: the value there is 0.
+    /// Returns warnings for states whose steps read past the end of an input: the value there is 0.
     pub(crate) fn doubtful_ends(&self) -> Vec<Diagnostic> {
         let ahead = |e: &Equation| moving(&e.target.places).map_or(0, |t| t.1);
         let states: HashSet<&Name> =
@@ -153,7 +153,8 @@ impl Program {
                 continue;
             };
             let what = format!("`{r}` is 0 at the last step: time has as many steps as `{}`", r.name);
-            let help = "a state is a moment ahead of what its steps read: *t there, *t+1 on the left";
+            let help =
+                "a state is one step ahead of what its steps read: write *t there, and *t+1 on the left";
             out.push(Diagnostic::warning(r.span, what).help(help));
         }
         out
@@ -191,7 +192,7 @@ impl Equation {
     }
 }
 
-/// The time that an equation without time on its left sums over, and the location of the read.
+/// Returns the time that an equation without time on its left sums over, and the location of the read.
 pub(crate) fn summed_time(e: &Equation) -> Option<(Name, Span)> {
     if e.projection != Projection::Sum || e.spelled || e.target.places.iter().any(is_timed) {
         return None;
@@ -204,8 +205,8 @@ pub(crate) fn summed_time(e: &Equation) -> Option<(Name, Span)> {
         .find_map(|r| moving(&r.places).filter(|(name, _)| own(name)).map(|(name, _)| (name.clone(), r.span)))
 }
 
-/// The equations that sum over time by a plain `=` and that lines with time read, directly or through names without
-/// time.
+/// Returns the equations that sum over time by a plain `=` and that lines with time read, directly or through
+/// names without time.
 fn ambiguous_sums(equations: &[&Equation]) -> Vec<usize> {
     let sums: Vec<usize> = (0..equations.len()).filter(|i| summed_time(equations[*i]).is_some()).collect();
     if sums.is_empty() {
@@ -235,12 +236,12 @@ fn note_time(r: &Ref, times: &mut HashMap<Name, usize>) -> bool {
     false
 }
 
-/// All uses of time in an equation, with their offsets.
+/// Returns all uses of time in an equation, with their offsets.
 pub(crate) fn timed_refs(e: &Equation) -> impl Iterator<Item = (&Name, i64)> {
     e.reads().into_iter().chain([&e.target]).filter_map(|r| moving(&r.places))
 }
 
-/// The extents of a constant.
+/// Returns the extents of a constant.
 pub(crate) fn array(e: &Expr) -> Option<&[usize]> {
     match &e.kind {
         Kind::Array(array) => Some(&array.shape),
@@ -279,7 +280,7 @@ pub(crate) fn sees_time(e: &Expr, time: &Name, program: &Program) -> bool {
 impl Program {
     /// Returns true if an equation must be evaluated step by step even if it does not depend on itself: its value for
     /// all steps at once would differ, or its time ends by a condition.
-    pub(crate) fn is_by_moment(&self, e: &Equation) -> bool {
+    pub(crate) fn is_step_by_step(&self, e: &Equation) -> bool {
         let Some((time, _)) = moving(&e.target.places) else { return false };
         let mut parts = [&e.value].into_iter().chain(&e.guard);
         self.times.contains_key(time) || parts.any(|p| sees_time(p, time, self))

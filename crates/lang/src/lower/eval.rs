@@ -102,7 +102,7 @@ fn written(
     }
 }
 
-/// The product of factors, summed over all axes except `left`.
+/// Returns the product of factors, summed over all axes except `left`.
 fn product(factors: &[Named], left: &[Name], span: Span) -> Eval<Named> {
     let value = contracted(factors, left).map_err(|x| fault(span, &x))?;
     let times = |x: Number, y| x.of(y, i64::checked_mul, |x, y| x * y);
@@ -122,7 +122,8 @@ pub(crate) fn in_words(e: &Error, called: Option<&str>) -> String {
     index_fault(e, called).unwrap_or_else(|| e.message())
 }
 
-/// The error of a routine that failed in a run, at its line of the program. `None` if the error has no line.
+/// Returns the error of a routine that failed in a run, at its line of the program. `None` if the error has
+/// no line.
 pub(crate) fn located(e: &Error, called: Option<&str>) -> Option<Diagnostic> {
     let (span, step) = failure(e)?;
     let told = in_words(e, called);
@@ -140,8 +141,8 @@ fn index_fault(e: &Error, called: Option<&str>) -> Option<String> {
         Some(function) => format!("`{function}` is given"),
         None => "this reads".into(),
     };
-    let there = if *places == 1 { "is 1 place".into() } else { format!("are {places} places") };
-    Some(format!("{who} place {index}, but there {there}, counted from 0"))
+    let there = if *places == 1 { "is 1 position".into() } else { format!("are {places} positions") };
+    Some(format!("{who} position {index}, but there {there}, counted from 0"))
 }
 
 /// Returns an error if the value is complex.
@@ -150,7 +151,7 @@ pub(crate) fn real(value: Named, span: Span, why: &str) -> Eval<Named> {
         return Ok(value);
     }
     let fault = Diagnostic::error(span, format!("a complex number {why}")).here("complex");
-    Err(fault.help("write its parts, real(…) and imag(…), or its size, abs(…)").into())
+    Err(fault.help("use its parts, real(…) and imag(…), or its magnitude, abs(…)").into())
 }
 
 impl<'a> Term<'a> {
@@ -417,11 +418,10 @@ impl<'a> Term<'a> {
             let moves = moving(&self.equation.target.places).filter(|t| &**t.0 == axis);
             if let Some((time, _)) = moves.filter(|_| self.moment.is_some()) {
                 let what = format!(
-                    "time is no axis in a line with `*{time}` on its left: it is evaluated step by step"
+                    "time is not an axis in a line with `*{time}` on its left: it is evaluated step by step"
                 );
-                let help = format!(
-                    "to work along time, lay it out: a name with `{time}` on its left, not `*{time}`"
-                );
+                let help =
+                    format!("to work along time, define a name with `{time}` on its left, not `*{time}`");
                 return Diagnostic::error(span, what).help(help).into();
             }
             let what = format!("there is no index `{axis}` here");

@@ -12,7 +12,7 @@ mod starts;
 mod stream;
 mod until;
 
-pub(crate) use rest::unrest;
+pub(crate) use rest::explain_nonconvergence;
 
 use crate::builtin::Verdict;
 use crate::builtin::named::Named;
@@ -50,7 +50,7 @@ fn has_arithmetic(e: &Equation) -> bool {
     e.any_read(&mut |r| r.places.iter().any(moved))
 }
 
-/// True for a `cast`.
+/// Returns true for a call of `cast`.
 fn casts(e: &Expr) -> bool {
     matches!(&e.kind, Kind::Call(call) if &*call.function == "cast")
 }
@@ -90,7 +90,8 @@ impl<'a> Solver<'a> {
         self.results(wanted);
     }
 
-    /// Declares that only these names are read from the equations.
+    /// Declares that only these values are read after solving, so that other values are needed only where
+    /// these depend on them.
     pub(crate) fn results(&mut self, wanted: &[Name]) {
         if self.options.is_derived() {
             let read = |e: &&Equation| self.only.as_ref().is_none_or(|only| only.contains(&e.target.name));
@@ -137,7 +138,7 @@ impl<'a> Solver<'a> {
         self.equations.is_relation(name)
     }
 
-    /// The name with a number.
+    /// Returns the name with this number.
     fn name(&self, name: usize) -> &Name {
         &self.equations.names[name].0
     }
@@ -153,7 +154,7 @@ impl<'a> Solver<'a> {
         group.iter().flat_map(|i| self.own(*i)).all(|e| e.reads().iter().all(plain) && !e.value.any(&casts))
     }
 
-    /// The equations of a name.
+    /// Returns the equations of a name.
     fn own(&self, name: usize) -> Vec<&'a Equation> {
         self.equations.own(name)
     }
@@ -168,7 +169,8 @@ impl<'a> Solver<'a> {
         self.sized_term(e, values, moment, kept_by)
     }
 
-    /// As `term`, with sizes for the indices of the left side where the term itself has none.
+    /// As `term`, but the other terms of the line determine sizes of left-side indices that the term does not
+    /// determine.
     fn sized_term(
         &self,
         e: &'a Equation,
@@ -197,7 +199,7 @@ impl<'a> Solver<'a> {
         term.evaluate_where(self.condition(e, values).filter(|_| moment.is_none()).as_ref())
     }
 
-    /// The condition under which a derivative needs the value of an equation.
+    /// Returns the condition under which a derivative needs the value of an equation.
     fn condition(&self, e: &Equation, values: &Values) -> Option<Expr> {
         let condition = condition(e, &self.needed, self.core.program)?;
         // Only conditions whose tensors have values by now can be used.

@@ -2,8 +2,8 @@
 //! them after its outputs, and the run reads them.
 
 use crate::builtin::named::Named;
-use crate::builtin::{Counts, Judged, Verdict};
-use crate::lower::solver::unrest;
+use crate::builtin::{Counts, RuntimeCheck, Verdict};
+use crate::lower::solver::explain_nonconvergence;
 use crate::solve::Options;
 use crate::syntax::ast::Name;
 use crate::syntax::diagnostic::Diagnostic;
@@ -13,13 +13,15 @@ use gradus_ir::{DType, Result};
 use gradus_tensor::{Device, Tensor, while_loop};
 use std::cell::RefCell;
 
-impl Judged {
-    /// The result of a successful check.
+impl RuntimeCheck {
+    /// Returns the result of a successful check.
     fn fine(self) -> Tensor {
         match self {
-            Judged::Rest => Tensor::zeros([3]).to_dtype(DType::F32),
-            Judged::Ends(_) => Tensor::zeros([1]).to_dtype(DType::F64),
-            Judged::Whole | Judged::Class(_) | Judged::Position(_) => Tensor::zeros([3]).to_dtype(DType::F64),
+            RuntimeCheck::Converged => Tensor::zeros([3]).to_dtype(DType::F32),
+            RuntimeCheck::Ends(_) => Tensor::zeros([1]).to_dtype(DType::F64),
+            RuntimeCheck::Whole | RuntimeCheck::Class(_) | RuntimeCheck::Position(_) => {
+                Tensor::zeros([3]).to_dtype(DType::F64)
+            }
         }
     }
 }
@@ -29,41 +31,46 @@ impl Verdict {
     pub(crate) fn of_steps(self, rows: &Tensor) -> Verdict {
         let part = |i| rows.narrow(1, i, 1).squeeze([1]);
         let bad = match self.judged {
-            Judged::Rest => part(1).le(&part(2)).logical_not(),
-            Judged::Ends(_) | Judged::Whole | Judged::Class(_) | Judged::Position(_) => part(0).gt(0.0),
+            RuntimeCheck::Converged => part(1).le(&part(2)).logical_not(),
+            RuntimeCheck::Ends(_)
+            | RuntimeCheck::Whole
+            | RuntimeCheck::Class(_)
+            | RuntimeCheck::Position(_) => part(0).gt(0.0),
         };
         let first = bad.to_dtype(DType::F32).argmax(0).reshape([1]);
         Verdict { verdict: rows.index_select(0, &first).squeeze([0]), ..self }
     }
 
-    /// The error, if the check failed.
+    /// Returns the error, if the check failed.
     pub(crate) fn fault(
-        judged: Judged,
+        judged: RuntimeCheck,
         name: &Name,
         span: Span,
         read: &Tensor,
     ) -> Result<Option<Diagnostic>> {
-        if judged == Judged::Rest {
-            return Ok(unrest(read)?.map(|(why, help)| {
-                let what = format!("`{name}` did not come to rest: {why}");
+        if judged == RuntimeCheck::Converged {
+            return Ok(explain_nonconvergence(read)?.map(|(why, help)| {
+                let what = format!("`{name}` did not converge: {why}");
                 Diagnostic::error(span, what).here("needs itself").help(help)
             }));
         }
         let read = read.to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>()?;
-        if let Judged::Ends(most) = judged {
+        if let RuntimeCheck::Ends(most) = judged {
             let what = format!("time `{name}` does not end: after {most} steps its condition still holds");
-            let help = format!("--steps N lets it go on for N; without it there are at most {MOST_STEPS}");
+            let help = format!("--steps N allows N steps; by default there are at most {MOST_STEPS}");
             let fault = Diagnostic::error(span, what).help(help);
             return Ok(read.first().is_some_and(|on| *on != 0.0).then_some(fault));
         }
         let (Some(bad), Some(x)) = (read.first(), read.get(1)) else { return Ok(None) };
         let what = match judged {
             _ if *bad == 0.0 => return Ok(None),
-            Judged::Class(n) => format!("`{name}` has {n} classes, which are counted from 0, and not {x}"),
-            Judged::Position(n) if x.fract() == 0.0 => {
+            RuntimeCheck::Class(n) => {
+                format!("class {x} is out of range: `{name}` has {n} classes, counted from 0")
+            }
+            RuntimeCheck::Position(n) if x.fract() == 0.0 => {
                 format!("position {x} is outside of `{name}`, which has {n} positions there, counted from 0")
             }
-            Judged::Position(_) => format!("a position of `{name}` is an integer, not {x}"),
+            RuntimeCheck::Position(_) => format!("a position of `{name}` is an integer, not {x}"),
             _ => format!("`{name}` takes whole numbers here, not {x}"),
         };
         let step = read.get(2).filter(|step| **step >= 0.0);
@@ -80,14 +87,15 @@ impl Options {
         }
     }
 
-    /// A loop while a condition holds. Checks made inside are carried along and kept for the run.
-    pub(crate) fn turns(
+    /// Traces a loop while a condition holds. Checks made inside are carries of the loop, and kept for the
+    /// run.
+    pub(crate) fn checked_loop(
         &self,
         counts: Counts,
         init: &[&Tensor],
         most: Option<usize>,
         on: impl Fn(&[Tensor]) -> Tensor,
-        turn: impl Fn(&[Tensor]) -> Vec<Tensor>,
+        body: impl Fn(&[Tensor]) -> Vec<Tensor>,
     ) -> Result<Vec<Tensor>> {
         let own = init.len();
         let (mut said, mut carried): (Vec<Verdict>, Vec<Tensor>) = Default::default();
@@ -101,7 +109,7 @@ impl Options {
                     |c: &[Tensor]| on(&c[..own]),
                     |c: &[Tensor]| {
                         let before = self.verdicts.borrow().len();
-                        let mut next = turn(&c[..own]);
+                        let mut next = body(&c[..own]);
                         let now = self.verdicts.borrow_mut().split_off(before);
                         next.extend(c[own..].iter().zip(&now).map(|(was, v)| {
                             match counts {
@@ -136,7 +144,7 @@ impl Options {
             self.verdicts.borrow_mut().extend(verdicts);
             return value;
         }
-        let all = verdicts.iter().filter(|v| v.judged != Judged::Rest || !self.allow_unconverged);
+        let all = verdicts.iter().filter(|v| v.judged != RuntimeCheck::Converged || !self.allow_unconverged);
         let number = |x: f64| Tensor::full([], x).to_dtype(value.dtype());
         // Multiplied, so that derivatives become NaN as well.
         all.fold(value.clone(), |out, v| &out * &v.is_fine().select(&number(1.0), &number(f64::NAN)))
@@ -145,7 +153,7 @@ impl Options {
     /// Checks numbers that are positions or classes. `step` is the time step in which they are computed.
     pub(crate) fn watch(
         &self,
-        judged: Judged,
+        judged: RuntimeCheck,
         name: Name,
         span: Span,
         numbers: &Named,
@@ -157,7 +165,7 @@ impl Options {
         }
         let x = x.to_dtype(DType::F64).stop_gradient();
         let mut bad = x.ne(&x.floor());
-        if let Judged::Class(n) | Judged::Position(n) = judged {
+        if let RuntimeCheck::Class(n) | RuntimeCheck::Position(n) = judged {
             bad = bad.logical_or(&x.lt(0.0)).logical_or(&x.ge(n as f64));
         }
         let worst = bad.select(&x, f64::NEG_INFINITY).max(());

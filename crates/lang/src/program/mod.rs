@@ -87,7 +87,7 @@ impl Program {
             .unwrap_or_default()
     }
 
-    /// The names that `wanted` depend on, including `wanted`.
+    /// Returns the names that `wanted` depend on, including `wanted`.
     pub fn needed(&self, wanted: &[Name]) -> HashSet<Name> {
         let mut needed: HashSet<Name> = HashSet::new();
         let mut work: Vec<Name> = wanted.to_vec();
@@ -107,7 +107,7 @@ impl Program {
         needed
     }
 
-    /// The definition of a name.
+    /// Returns the definition of a name.
     pub fn definition(&self, name: &str) -> Option<&Definition> {
         self.definitions.get(name)
     }
@@ -124,12 +124,12 @@ impl Program {
         !self.per_step.contains_key(name) && self.definition(name).is_some_and(own)
     }
 
-    /// The names that no equation defines.
+    /// Returns the names that no equation defines.
     pub fn inputs(&self) -> impl Iterator<Item = &Name> {
         self.names.iter().filter(|n| self.is_input(n))
     }
 
-    /// The outputs of a run: the exports, or else all names that nothing else reads.
+    /// Returns the outputs of a run: the exports, or else all names that nothing else reads.
     pub fn outputs(&self) -> Vec<Name> {
         if !self.exports.is_empty() {
             return self.exports.iter().map(|e| e.0.clone()).collect();
@@ -162,7 +162,7 @@ pub struct File<'a> {
 }
 
 impl Equation {
-    /// The file that the name is read from, if the right side is one.
+    /// Returns the file that the name is read from, if the right side is one.
     pub fn file(&self) -> Option<File<'_>> {
         match &self.value.kind {
             Kind::Text(path) => Some(File { path, header: None }),
@@ -177,7 +177,7 @@ impl Equation {
         }
     }
 
-    /// All tensors that the right side, the guard and computed indices on the left read.
+    /// Returns all tensors that the right side, the guard and computed indices on the left read.
     pub fn reads(&self) -> Vec<&Ref> {
         let mut refs = self.value.refs();
         refs.extend(self.guard.iter().flat_map(Expr::refs));
@@ -204,7 +204,7 @@ pub struct NoImports;
 
 impl Loader for NoImports {
     fn load(&self, _: &str) -> std::result::Result<String, String> {
-        Err("imports need a file to be relative to".into())
+        Err("imports are relative to the program's file, and it has none".into())
     }
 }
 

@@ -31,8 +31,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table from its cells, row by row. A column in which every cell is an integer holds integers; a column in which no
-    /// cell is one holds symbols; any other is an error.
+    /// Makes a table from its cells, row by row. A column in which every cell is an integer holds integers; a
+    /// column in which no cell is one holds symbols; any other is an error.
     pub fn from_cells<'a>(
         cells: impl Iterator<Item = &'a str> + Clone,
         width: usize,
@@ -60,7 +60,7 @@ impl Table {
         Ok(Table { columns })
     }
 
-    /// A table of integers, row by row.
+    /// Makes a table of integers, row by row.
     pub fn from_numbers(numbers: &[usize], width: usize) -> Result<Table, String> {
         let number = |x: &usize| u32::try_from(*x).ok().filter(|x| *x < u32::MAX);
         let column = |c: usize| {
@@ -72,7 +72,7 @@ impl Table {
         Ok(Table { columns })
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, Column::len)
     }

@@ -1,4 +1,4 @@
-//! Ops that move elements by their places: padding, windows, convolutions, reading and writing at indices, order.
+//! Raises ops that move elements: padding, windows, convolutions, gather, scatter, sorting.
 
 use super::draft::{Drafts, local, operand};
 use super::forms::{Raise, call};
@@ -7,7 +7,7 @@ use crate::syntax::ast::{Array, Expr, Index, Kind, Place, Projection, Ref};
 use gradus_ir::DType;
 use gradus_ir::ops::{Combine, IndexMap, Window};
 
-/// Whole numbers as an argument: one if all are the same.
+/// Returns integers as an argument: one number if all are equal, else a list.
 fn wholes(all: &[usize]) -> Expr {
     match all {
         [first, rest @ ..] if rest.iter().all(|n| n == first) => number(*first as f64),
@@ -23,8 +23,8 @@ fn axis_named(at: usize) -> (&'static str, Expr) {
     ("axis", Kind::Text(local(at)).bare())
 }
 
-/// A tensor's axis read at its only place.
-fn without(seen: &Seen, axis: usize) -> Seen {
+/// Drops an axis of extent 1: reads it at index 0.
+fn drop_axis(seen: &Seen, axis: usize) -> Seen {
     let mut kinds = seen.kinds.clone();
     kinds.remove(axis);
     let base = match &seen.base {
@@ -41,8 +41,8 @@ fn without(seen: &Seen, axis: usize) -> Seen {
     Seen { base, kinds, when: seen.when.clone() }
 }
 
-/// The same with a new axis of extent 1, which nothing reads.
-fn within(seen: &Seen, axis: usize, drafts: &mut Drafts) -> Seen {
+/// Inserts an axis of extent 1.
+fn insert_axis(seen: &Seen, axis: usize, drafts: &mut Drafts) -> Seen {
     let mut kinds = seen.kinds.clone();
     kinds.insert(axis, drafts.kind(1));
     let base = match &seen.base {
@@ -59,7 +59,7 @@ fn within(seen: &Seen, axis: usize, drafts: &mut Drafts) -> Seen {
 }
 
 impl Drafts {
-    /// The same elements under other extents.
+    /// Writes a reshape to other extents.
     pub(super) fn reshape(&mut self, seen: &Seen, extents: &[usize]) -> Seen {
         let x = self.solid(seen);
         let left: Vec<usize> = extents.iter().map(|n| self.kind(*n)).collect();
@@ -69,7 +69,7 @@ impl Drafts {
         self.equation(left, x.kinds.clone(), Projection::Sum, value)
     }
 
-    /// `offset + Σ step · index` over indices of these extents.
+    /// Writes the positions `offset + Σ stride · index`; `steps` has the stride and the extent of each index.
     fn places(&mut self, offset: i64, steps: &[(i64, usize)]) -> Seen {
         let kinds: Vec<usize> = steps.iter().map(|(_, n)| self.kind(*n)).collect();
         let term = |(k, (step, _)): (usize, &(i64, usize))| {
@@ -84,7 +84,8 @@ impl Drafts {
         self.equation(kinds, Vec::new(), Projection::Sum, value)
     }
 
-    /// `T[a, k, b] = gather(X[a, v, b], I[k], axis=v)`, for several indices at any of the places.
+    /// Writes `T[a, k, b] = gather(X[a, v, b], I[k], axis=v)`. Each of `a`, `b` and `k` may be several
+    /// indices.
     fn gathered(&mut self, x: &Seen, ids: &Seen, axis: usize) -> Seen {
         let (x, ids) = (self.solid(x), self.solid(ids));
         let mut left = x.kinds.clone();
@@ -101,7 +102,7 @@ impl Drafts {
         self.equation(left, vec![x.kinds[axis]], Projection::Sum, value)
     }
 
-    /// `T[a, v, b] = scatter(X[a, v, b], I[k], Y[a, k, b], axis=v)`.
+    /// Writes `T[a, v, b] = scatter(X[a, v, b], I[k], Y[a, k, b], axis=v)`.
     fn scattered(&mut self, [x, ids, y]: [&Seen; 3], axis: usize, how: Option<Combine>) -> Seen {
         let [x, ids, y] = [x, ids, y].map(|s| self.solid(s));
         let (rank, new) = (x.kinds.len(), ids.kinds.len());
@@ -123,7 +124,7 @@ impl Drafts {
         self.equation(x.kinds.clone(), ids.kinds.clone(), Projection::Sum, call(function, args, all))
     }
 
-    /// From the first to before the last place of every axis.
+    /// Crops every axis to its range: from the first index up to, but without, the second.
     pub(super) fn cropped(&mut self, x: &Seen, extents: &[usize], ranges: &[(i64, i64)]) -> Seen {
         let x = self.solid(x);
         let Base::Tensor(name, _) = &x.base else { return x };
@@ -146,7 +147,8 @@ impl Drafts {
         self.equation(kinds, Vec::new(), Projection::Sum, Kind::Ref(r).bare())
     }
 
-    /// With zeros before, between and behind the elements of every axis; negative numbers crop.
+    /// Pads every axis with zeros: `by` counts those before, between and after its elements. Negative counts
+    /// crop.
     fn padded(&mut self, x: &Seen, dtype: DType, extents: &[usize], by: &[(i64, usize, i64)]) -> Seen {
         let (mut x, mut extents) = (self.solid(x), extents.to_vec());
         for (axis, (_, between, _)) in by.iter().enumerate().filter(|(_, b)| b.1 > 0) {
@@ -165,7 +167,7 @@ impl Drafts {
         }
         let range = |a: usize| (-by[a].0.min(0), extents[a] as i64 + by[a].2.min(0));
         let ranges: Vec<(i64, i64)> = (0..by.len()).map(range).collect();
-        // Of nothing there are zeros only.
+        // If cropping leaves no elements, all elements of the result are padding.
         if ranges.iter().any(|(from, to)| to <= from) {
             let wide =
                 |a: usize| (ranges[a].1 - ranges[a].0 + by[a].0.max(0) + by[a].2.max(0)).max(0) as usize;
@@ -215,14 +217,15 @@ impl Raise<'_> {
         Some(drafts.padded(&self.ins[0], self.dtype(0), &from, &by))
     }
 
-    /// Views in which several axes of the result step along one of the operand: windows.
+    /// Raises views in which several axes of the result read one axis of the operand, as windows do.
     pub(super) fn windows(&self, map: &IndexMap, drafts: &mut Drafts) -> Option<Seen> {
         let (from, to) = (self.from(0), self.extents(0));
         if to.contains(&0) {
             return None;
         }
         let mut x = drafts.solid(&self.ins[0]);
-        // The axis of the result that each axis of what there is by now is for; from the last, as places grow.
+        // The axes of the result that read each axis of the operand. The loop starts at the last axis,
+        // because `gathered` can add axes, which moves all later ones.
         let mut are: Vec<Vec<usize>> = Vec::new();
         for axis in (0..from.len()).rev() {
             let readers: Vec<(usize, i64)> = map
@@ -250,7 +253,8 @@ impl Raise<'_> {
         Some(Seen { base, kinds, when: x.when.clone() })
     }
 
-    /// Sums of overlapping windows: each is added at the places it was read from, one axis after the other.
+    /// Raises the sum of overlapping windows: adds each window at the positions that it covers, one axis at a
+    /// time.
     pub(super) fn folded(&self, window: &Window, drafts: &mut Drafts) -> Option<Seen> {
         let (from, to, n) = (self.from(0), self.extents(0), window.size.len());
         let plain = |all: &[i64]| all.iter().all(|p| *p == 0);
@@ -260,14 +264,15 @@ impl Raise<'_> {
         let lead = from.len().checked_sub(2 * n)?;
         let mut y = drafts.solid(&self.ins[0]);
         for i in (0..n).rev() {
-            // By now: lead, P_0 … P_i, K_0 … K_i, then the axes that are done.
+            // The axes of `y` are now: lead, P_0 … P_i (number of the window), K_0 … K_i (position in the
+            // window), then the finished axes.
             let (p, k) = (lead + i, lead + 2 * i + 1);
             let steps = [
                 (window.stride[i] as i64, from[lead + i]),
                 (window.window_dilation[i] as i64, from[lead + n + i]),
             ];
             let ids = drafts.places(0, &steps);
-            // The result, with the new axis last.
+            // The result has the new axis last.
             let stay: Vec<usize> = (0..y.kinds.len()).filter(|a| *a != p && *a != k).collect();
             let mut kinds: Vec<usize> = stay.iter().map(|a| y.kinds[*a]).collect();
             kinds.push(drafts.kind(to[lead + i]));
@@ -278,7 +283,7 @@ impl Raise<'_> {
             let moved = permuted(&y, &order);
             y = drafts.scattered([&zeros, &ids, &moved], stay.len(), Some(Combine::Sum));
         }
-        // The axes that are done came last first.
+        // The finished axes are in reverse order.
         let order: Vec<usize> = (0..lead).chain((lead..lead + n).rev()).collect();
         Some(permuted(&y, &order))
     }
@@ -296,18 +301,18 @@ impl Raise<'_> {
         let padded: Vec<usize> = x.kinds[3..].iter().map(|k| drafts.extent(*k)).collect();
         let groups = xs[1];
         let flat = |drafts: &mut Drafts, s: &Seen, axis: usize, e: &[usize], spatial: &[usize]| match groups {
-            1 => without(s, axis),
+            1 => drop_axis(s, axis),
             _ if axis == 1 => drafts.reshape(s, &[&[e[0], e[1] * e[2]], spatial].concat()),
             _ => drafts.reshape(s, &[&[e[0] * e[1], e[2]], spatial].concat()),
         };
         let x = flat(drafts, &x, 1, &xs, &padded);
-        // Axes go by their places here.
+        // Convolutions match axes by position.
         let w = drafts.solid(w);
         let w = flat(drafts, &w, 0, &ws, &ws[3..]);
         let spatial: Vec<usize> = out[3..].iter().map(|e| drafts.kind(*e)).collect();
         let left: Vec<usize> = [x.kinds[0], w.kinds[0]].into_iter().chain(spatial).collect();
         let rank = left.len();
-        // Items and channels of the result, then what is summed: channels, and the places of x and of the window.
+        // The indices after those of the result: channels and positions of `x`, then positions in the window.
         let mut more = vec![x.kinds[1]];
         more.extend(&x.kinds[2..]);
         let inputs: Vec<usize> = [0, rank].into_iter().chain(rank + 1..rank + 1 + n).collect();
@@ -336,12 +341,12 @@ impl Raise<'_> {
         let value = call(function, vec![operand(&x, &inputs), operand(&w, &windows)], named);
         let y = drafts.equation(left, more, Projection::Sum, value);
         Some(match groups {
-            1 => within(&y, 1, drafts),
+            1 => insert_axis(&y, 1, drafts),
             _ => drafts.reshape(&y, &out),
         })
     }
 
-    /// A convolution over other numbers of axes than the language has words for: windows, and their products.
+    /// Writes a convolution with 0 or more than 3 spatial axes as a contraction of gathered windows.
     fn products(
         &self,
         window: &Window,
@@ -379,7 +384,7 @@ impl Raise<'_> {
         vec![one("sort", drafts), one("argsort", drafts)]
     }
 
-    /// The first of each line in order.
+    /// Raises a partial sort: the first `k` elements along an axis, and their positions.
     pub(super) fn first_ordered(
         &self,
         axis: usize,
@@ -406,7 +411,7 @@ impl Raise<'_> {
         vec![one("values", drafts), one("indices", drafts)]
     }
 
-    /// Random words, and the state behind them.
+    /// Raises random bits: the words, and the next state.
     pub(super) fn bits(&self, drafts: &mut Drafts) -> Vec<Seen> {
         let state = drafts.solid(&self.ins[0]);
         let shape = list(self.extents(0).iter().map(|n| *n as f64).collect());
@@ -428,7 +433,7 @@ impl Raise<'_> {
     }
 }
 
-/// A plain tensor with its axes in another order.
+/// Permutes the axes of a plain tensor.
 fn permuted(x: &Seen, order: &[usize]) -> Seen {
     let kinds = order.iter().map(|a| x.kinds[*a]).collect();
     let base = match &x.base {

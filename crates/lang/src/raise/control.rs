@@ -1,4 +1,4 @@
-//! Choices, and loops of few steps: what they compute, written out.
+//! Raises switches, and loops of few steps, which are unrolled.
 
 use super::draft::{Drafts, local, operand};
 use super::forms::{Raise, call, walk};
@@ -8,10 +8,10 @@ use gradus_ir::ops::scan::Scan;
 use gradus_ir::{Graph, Result};
 use std::sync::Arc;
 
-/// The largest number of steps that are written out one after the other. More steps are a loop over time.
+/// The largest number of steps that are unrolled. Longer loops become loops over virtual time.
 pub(super) const FEW: usize = 4;
 
-/// A tensor at one place of its first axis.
+/// Reads a tensor at one index of its first axis.
 fn at(seen: &Seen, place: usize) -> Seen {
     let base = match &seen.base {
         Base::Number(n, d) => Base::Number(*n, *d),
@@ -28,7 +28,7 @@ fn at(seen: &Seen, place: usize) -> Seen {
 }
 
 impl Drafts {
-    /// Values of one type, each as a tensor, over the same kinds of indices.
+    /// Makes values of one shape plain tensors, and joins the kinds of their indices.
     fn alike(&mut self, all: Vec<Seen>) -> Vec<Seen> {
         let all: Vec<Seen> = all.iter().map(|s| self.solid(s)).collect();
         for other in all.iter().skip(1) {
@@ -39,7 +39,8 @@ impl Drafts {
 }
 
 impl Raise<'_> {
-    /// Every branch, and by the index the one that counts; what is out of range is the nearest.
+    /// Raises a switch: writes all branches and selects one by the index, which is clamped to the existing
+    /// branches.
     pub(super) fn choice(&self, branches: &[Arc<Graph>], drafts: &mut Drafts) -> Result<Option<Vec<Seen>>> {
         let [index, operands @ ..] = self.ins else { return Ok(None) };
         let mut results = Vec::with_capacity(branches.len());
@@ -66,7 +67,7 @@ impl Raise<'_> {
         Ok((0..self.node.outs.len()).map(|k| one(k, drafts)).collect())
     }
 
-    /// The results of a loop without steps: its start values, and empty stacks.
+    /// Returns the results of a loop of length 0: its initial values, and empty stacks.
     pub(super) fn no_steps(&self, scan: &Scan, drafts: &mut Drafts) -> Vec<Seen> {
         let begin = self.ins[scan.shared..scan.shared + scan.carries].to_vec();
         let none = |k: usize| {
@@ -77,7 +78,7 @@ impl Raise<'_> {
         begin.into_iter().chain((scan.carries..self.node.outs.len()).map(none).collect::<Vec<_>>()).collect()
     }
 
-    /// The steps of a loop one after the other.
+    /// Unrolls a loop.
     pub(super) fn steps(&self, scan: &Scan, drafts: &mut Drafts) -> Result<Vec<Seen>> {
         let (shared, rest) = self.ins.split_at(scan.shared);
         let (start, stacks) = rest.split_at(scan.carries);

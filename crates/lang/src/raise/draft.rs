@@ -1,4 +1,5 @@
-//! Equations being written: their indices have kinds until all are known, then names.
+//! Equations under construction. Each index has a kind; kinds of indices that are combined are joined.
+//! `finish` names the kinds and returns statements.
 
 use super::{Base, Seen, Source, number};
 use crate::elaborate::scope::renamed;
@@ -9,22 +10,22 @@ use crate::syntax::source::Span;
 use gradus_ir::DType;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// An equation over its own indices, each of a kind.
+/// An equation whose indices are numbered, each with its kind.
 #[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) name: Name,
-    /// The moment that the left side is for, behind its other indices.
+    /// The time index of the left side, which follows its other indices.
     pub(crate) when: Option<Index>,
     /// The kinds of its indices: first those of the left side, in order.
     pub(crate) kinds: Vec<usize>,
     /// The number of indices on the left.
     pub(crate) left: usize,
     pub(crate) projection: Projection,
-    /// The right side; index `k` is called `#k`.
+    /// The right side, in which index `k` has the name `#k`.
     pub(crate) value: Expr,
 }
 
-/// A function of the program's own.
+/// A function of the program.
 pub(crate) struct Own {
     pub(crate) name: Name,
     /// Its parameters, with the kinds of their indices.
@@ -39,37 +40,37 @@ pub(crate) struct Drafts {
     pub(crate) taken: BTreeSet<Name>,
     /// The tensors that are Boolean relations.
     pub(crate) relations: BTreeSet<Name>,
-    /// The dtype of all floats, if there is one: it need not be said.
+    /// The dtype of all floats, if all have the same: then the text does not state it.
     float: Option<DType>,
-    /// The time of the program, or of the function that is being written.
+    /// The time of the program or function that is being written.
     pub(crate) clock: Clock,
     /// The name of the time with each number of steps.
     pub(crate) times: BTreeMap<usize, Name>,
-    /// Times that go on while a name holds, by that name.
-    pub(crate) endless: Vec<(Name, Name)>,
+    /// The times that end by a condition, each with the name of its condition.
+    pub(crate) times_by_condition: Vec<(Name, Name)>,
     parent: Vec<usize>,
     extents: Vec<usize>,
-    /// Kinds whose size must be declared, since nothing on the right of an equation has it.
+    /// Kinds whose size must be declared, because no tensor on a right side has the index.
     declared: BTreeSet<usize>,
-    /// Kinds that are time as a plain index.
+    /// Kinds of plain indices that run over all steps of a time, with the time's name.
     laid_out: BTreeMap<usize, Name>,
     count: usize,
 }
 
-/// Where equations are written: time has one length there, and loops within its steps go elsewhere.
+/// The time of a program or function. It has one length; loops inside its steps become functions.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Clock {
     pub(crate) steps: Option<usize>,
     pub(crate) within: bool,
 }
 
-/// The name of index `k` of a draft.
+/// Returns the name of index `k` of a draft.
 pub(crate) fn local(k: usize) -> Name {
     format!("#{k}").into()
 }
 
 impl Drafts {
-    /// For a graph whose floats are all of this dtype.
+    /// Makes an empty set of drafts. `float` is the dtype of all floats, if all have the same.
     pub(crate) fn new(float: Option<DType>) -> Drafts {
         Drafts {
             float,
@@ -79,7 +80,7 @@ impl Drafts {
             relations: BTreeSet::new(),
             clock: Clock::default(),
             times: BTreeMap::new(),
-            endless: Vec::new(),
+            times_by_condition: Vec::new(),
             parent: Vec::new(),
             extents: Vec::new(),
             declared: BTreeSet::new(),
@@ -88,25 +89,27 @@ impl Drafts {
         }
     }
 
-    /// A dtype, if the text must state it. Booleans need no dtype.
+    /// Returns a dtype if the text must state it. Booleans, complex numbers and the program's own floats need
+    /// none.
     pub(crate) fn said(&self, dtype: DType) -> Option<DType> {
         let known = dtype == DType::Bool || dtype.is_complex() || Some(dtype) == self.float;
         Some(dtype).filter(|_| !known)
     }
 
-    /// The same number everywhere.
+    /// Returns a value that is the same number at all indices.
     pub(crate) fn number(&self, x: f64, dtype: DType, kinds: Vec<usize>) -> Seen {
         Seen { base: Base::Number(x, self.said(dtype)), kinds, when: None }
     }
 
-    /// A value in a dtype.
+    /// Writes a conversion to a dtype.
     pub(crate) fn cast(&mut self, x: &Seen, dtype: DType) -> Seen {
         let places: Vec<usize> = (0..x.kinds.len()).collect();
         let value = cast(operand(x, &places), dtype);
         self.equation(x.kinds.clone(), Vec::new(), Projection::Sum, value)
     }
 
-    /// Returns true if the equation of a value gives Booleans.
+    /// Returns true if a Boolean value of the graph is Boolean in the program too, by the form of its
+    /// equation.
     pub(crate) fn is_truth(&self, x: &Seen) -> bool {
         let Base::Tensor(name, _) = &x.base else { return false };
         if self.relations.contains(name) {
@@ -120,7 +123,7 @@ impl Drafts {
         })
     }
 
-    /// The name of the time with this number of steps.
+    /// Returns the name of the time with this number of steps.
     pub(crate) fn time(&mut self, steps: usize) -> Name {
         let mut next: Name = if self.times.is_empty() { "t".into() } else { format!("t{steps}").into() };
         while self.taken.contains(&next) {
@@ -129,21 +132,21 @@ impl Drafts {
         self.times.entry(steps).or_insert(next).clone()
     }
 
-    /// Time as a plain index, by its name.
+    /// Makes a kind for a plain index that runs over all steps of a time.
     pub(crate) fn laid_out(&mut self, time: &Name, steps: usize) -> usize {
         let kind = self.kind(steps);
         self.laid_out.insert(kind, time.clone());
         kind
     }
 
-    /// A new kind of index.
+    /// Makes a new kind of index.
     pub(crate) fn kind(&mut self, extent: usize) -> usize {
         self.parent.push(self.parent.len());
         self.extents.push(extent);
         self.parent.len() - 1
     }
 
-    /// The size of an index of this kind.
+    /// Returns the size of an index of this kind.
     pub(crate) fn extent(&self, kind: usize) -> usize {
         self.extents[kind]
     }
@@ -155,7 +158,7 @@ impl Drafts {
         kind
     }
 
-    /// Two kinds that meet are one.
+    /// Joins two kinds, unless their extents differ.
     pub(crate) fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         if self.extents[a] == self.extents[b] {
@@ -164,7 +167,7 @@ impl Drafts {
         }
     }
 
-    /// A new name for a value.
+    /// Makes a new name for a value.
     pub(crate) fn fresh(&mut self) -> Name {
         loop {
             self.count += 1;
@@ -175,7 +178,8 @@ impl Drafts {
         }
     }
 
-    /// An equation for a new tensor with these indices on the left.
+    /// Writes an equation for a new tensor. `left` has the kinds of the indices on the left side, `more`
+    /// those of the others.
     pub(crate) fn equation(
         &mut self,
         left: Vec<usize>,
@@ -184,7 +188,7 @@ impl Drafts {
         value: Expr,
     ) -> Seen {
         let name = self.fresh();
-        // An equation that reads a value at a step has a value at that step.
+        // An equation that reads a value at the current step has a value per step.
         let mut times = value.refs().into_iter().flat_map(|r| &r.places);
         let when = times.find_map(|p| match &p.index {
             Index::Time(time, _) => Some(Index::Time(time.clone(), 0)),
@@ -213,13 +217,13 @@ impl Drafts {
         self.drafts.push(Draft { name, when, left: left.len(), kinds, projection, value });
     }
 
-    /// A value under a name of its own, at a moment if one is said.
+    /// Writes an equation that gives a value a name, at the time index `when` if there is one.
     pub(crate) fn copy(&mut self, seen: &Seen, name: Name, when: Option<Index>) {
         let places: Vec<usize> = (0..seen.kinds.len()).collect();
         self.add(name, when, seen.kinds.clone(), Vec::new(), Projection::Sum, operand(seen, &places));
     }
 
-    /// A value as a tensor with all its axes in order.
+    /// Returns a value as a plain tensor; writes an equation for it if it is not one.
     pub(crate) fn solid(&mut self, seen: &Seen) -> Seen {
         if seen.is_plain() {
             return seen.clone();
@@ -228,7 +232,7 @@ impl Drafts {
         self.equation(seen.kinds.clone(), Vec::new(), Projection::Sum, operand(seen, &places))
     }
 
-    /// The statements, all indices named; some tensors under other names.
+    /// Names all indices and returns the statements. `names` renames tensors.
     pub(crate) fn finish(mut self, names: &HashMap<Name, Name>) -> Vec<Statement> {
         let mut letters: BTreeMap<usize, Name> = BTreeMap::new();
         let mut next = 0;
@@ -274,11 +278,12 @@ impl Drafts {
         }
         let axis = |(name, n): (Name, usize)| Statement::Axis(name, number(n as f64), Span::default());
         let goes_on = |(time, go)| Statement::While(time, None, go, Span::default());
-        let times: Vec<Statement> = std::mem::take(&mut self.endless).into_iter().map(goes_on).collect();
+        let times: Vec<Statement> =
+            std::mem::take(&mut self.times_by_condition).into_iter().map(goes_on).collect();
         sizes.into_iter().map(axis).chain(times).chain(out).collect()
     }
 
-    /// Names for indices of these kinds, each once.
+    /// Returns distinct names for indices of these kinds: repeated names get primes.
     fn names(&self, letters: &BTreeMap<usize, Name>, kinds: &[usize]) -> Vec<Name> {
         let mut used: Vec<Name> = Vec::new();
         for kind in kinds {
@@ -303,7 +308,8 @@ impl Drafts {
         let other = |n: &Name| names.get(n).unwrap_or(n).clone();
         let value = renamed(&d.value, &own);
         let value = value.with_refs(&|r: &Ref| Some(Ref { name: other(&r.name), ..r.clone() }));
-        // An index with a prime has no declared size: it borrows that of the one without.
+        // A primed index that only the left side has needs a declared size if the index without primes has
+        // one.
         for (at, name) in used[..d.left].iter().enumerate().filter(|(_, n)| n.ends_with('\'')) {
             let plain = name.trim_end_matches('\'');
             let is_declared = |n: &str| sizes.iter().any(|(s, _)| **s == *n);
@@ -321,7 +327,7 @@ impl Drafts {
     }
 }
 
-/// Names of indices; `t` is time.
+/// Returns the `n`th index name. The letter `t` is left for time.
 fn letter(n: usize) -> Name {
     const LETTERS: &[u8] = b"ijklmnopqrsuvwxyzabcdefgh";
     let one = char::from(LETTERS[n % LETTERS.len()]);
@@ -334,13 +340,13 @@ fn letter(n: usize) -> Name {
 /// Functions that return booleans.
 const TRUTHS: &[&str] = &["eq", "ne", "lt", "le", "gt", "ge", "is_nan", "is_inf", "is_finite"];
 
-/// An expression in a dtype.
+/// Converts an expression to a dtype.
 pub(crate) fn cast(e: Expr, dtype: DType) -> Expr {
     let named = vec![("to".into(), Kind::Text(dtype.name().into()).bare())];
     Kind::Call(Box::new(Call { function: "cast".into(), args: vec![e], named })).bare()
 }
 
-/// A value in an equation, its axes called by these indices.
+/// Returns an expression that reads a value; axis `k` has the index `places[k]`.
 pub(crate) fn operand(seen: &Seen, places: &[usize]) -> Expr {
     match &seen.base {
         Base::Number(x, None) => number(*x),

@@ -1,4 +1,4 @@
-//! One equation per op, by its form.
+//! Raises each op by its form, most to one equation.
 
 use super::control::FEW;
 use super::draft::{Drafts, cast, local, operand};
@@ -11,7 +11,7 @@ use gradus_ir::literal::Data;
 use gradus_ir::ops::{Combine, Form, IndexMap, Op};
 use gradus_ir::{Class, DType, Graph, Literal, Result};
 
-/// The outputs of a graph over operands.
+/// Raises a graph applied to operands; returns its outputs.
 pub(super) fn walk(graph: &Graph, operands: &[Seen], drafts: &mut Drafts) -> Result<Vec<Seen>> {
     let live = live(graph);
     let mut known: Known = Known::new();
@@ -47,11 +47,11 @@ pub(super) fn call(function: &str, args: Vec<Expr>, named: Vec<(&str, Expr)>) ->
     Kind::Call(Box::new(Call { function: function.into(), args, named })).bare()
 }
 
-/// Up to here all whole numbers can be written.
+/// Integers up to 2⁵³ are exact as `f64`.
 const EXACT: u64 = 1 << 53;
 const HALF: i64 = 1 << 32;
 
-/// An application, with what its operands are by now.
+/// A node to raise, with the values of its operands.
 pub(super) struct Raise<'a> {
     pub(super) graph: &'a Graph,
     pub(super) node: &'a Node,
@@ -144,7 +144,7 @@ impl Raise<'_> {
         }
     }
 
-    /// A result of a function that gives floats, in the dtype that it has here.
+    /// Converts the result of a function that returns the program's floats to the dtype of the node.
     fn held(&self, y: Seen, drafts: &mut Drafts) -> Seen {
         self.all_held(vec![y], drafts).remove(0)
     }
@@ -158,7 +158,7 @@ impl Raise<'_> {
         all
     }
 
-    /// The dtype of an operand.
+    /// Returns the dtype of an operand.
     pub(super) fn dtype(&self, operand: usize) -> DType {
         self.graph.aval(self.node.ins[operand]).dtype
     }
@@ -179,7 +179,7 @@ impl Raise<'_> {
             Data::I(numbers) if numbers.iter().all(|n| n.unsigned_abs() <= EXACT) => {
                 self.array(numbers.iter().map(|n| *n as f64).collect(), l.dtype(), drafts)
             }
-            // Numbers with more digits than are written are put together of two halves.
+            // Larger integers are written as two halves of 32 bits.
             Data::I(numbers) => {
                 let half = |n: &i64| n.div_euclid(HALF);
                 let high = self.array(numbers.iter().map(|n| half(n) as f64).collect(), DType::I64, drafts);
@@ -194,7 +194,7 @@ impl Raise<'_> {
         })
     }
 
-    /// Numbers in order.
+    /// Writes a constant, from numbers in row-major order.
     fn array(&self, numbers: Vec<f64>, dtype: DType, drafts: &mut Drafts) -> Seen {
         let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
         if numbers.iter().all(|x| x.to_bits() == numbers[0].to_bits()) {
@@ -213,7 +213,7 @@ impl Raise<'_> {
         if numbers.iter().all(|x| x.is_finite()) {
             return array(numbers, said);
         }
-        // Infinities have no digits, and what is no number neither: where there are some, a sign or 0 divided by 0.
+        // Infinities and NaN have no literals: they are written as 1, -1 or 0 divided by 0.
         let finite = array(numbers.iter().map(|x| if x.is_finite() { *x } else { 0.0 }).collect(), said);
         let sign = |x: &f64| if x.is_nan() { 0.0 } else { x.signum() };
         let signs = array(numbers.iter().map(|x| if x.is_finite() { 0.0 } else { sign(x) }).collect(), said);
@@ -225,7 +225,8 @@ impl Raise<'_> {
         drafts.equation(kinds, Vec::new(), Projection::Sum, value)
     }
 
-    /// Permutations, repetitions and single places are only other indices; ranges are equations.
+    /// Raises a view. Permutations, broadcasts and fixed positions only change how the value is read; ranges
+    /// need an equation.
     fn view(&self, map: &IndexMap, drafts: &mut Drafts) -> Option<Seen> {
         let [x] = self.ins else { return None };
         let extents = self.extents(0);
@@ -268,7 +269,7 @@ impl Raise<'_> {
         self.ranges(map, drafts)
     }
 
-    /// `T[s, j] = X[s=1:3, j]`.
+    /// Writes `T[s, j] = X[s=1:3, j]`.
     fn ranges(&self, map: &IndexMap, drafts: &mut Drafts) -> Option<Seen> {
         let extents = self.extents(0);
         if extents.contains(&0) {
@@ -309,7 +310,7 @@ impl Raise<'_> {
         Some(drafts.equation(kinds, Vec::new(), Projection::Sum, Kind::Ref(r).bare()))
     }
 
-    /// Axes of extent 1 come and go for nothing.
+    /// Raises a reshape. Adding or removing axes of extent 1 needs no equation.
     fn reshaped(&self, drafts: &mut Drafts) -> Option<Seen> {
         let [x] = self.ins else { return None };
         let (from, to) = (self.graph.aval(self.node.ins[0]).shape.to_vec(), self.extents(0));
@@ -341,7 +342,8 @@ impl Raise<'_> {
         Some(drafts.equation(left, x.kinds.clone(), Projection::Sum, value))
     }
 
-    /// Operands over the result's indices, which are of one kind with theirs.
+    /// Returns the kinds of the result's indices, joined with those of the operands, and the operands at
+    /// these indices.
     pub(super) fn together(&self, drafts: &mut Drafts) -> (Vec<usize>, Vec<Expr>) {
         let extents = self.extents(0);
         let mut kinds = Vec::new();
@@ -354,7 +356,7 @@ impl Raise<'_> {
             kinds.push(first);
         }
         let places: Vec<usize> = (0..extents.len()).collect();
-        // A number takes the dtype of what it meets.
+        // A literal takes the dtype of the tensors that it is combined with.
         let met = |dtype: DType| {
             let ins = self.node.ins.iter().zip(self.ins);
             ins.into_iter().any(|(i, s)| s.name().is_some() && self.graph.aval(*i).dtype == dtype)
@@ -374,7 +376,7 @@ impl Raise<'_> {
             }
             v
         });
-        // A sum over an axis that both sides only repeat needs the axis.
+        // If both operands are only repeated along a summed axis, one of them must be written with the axis.
         let read = |c: char, ins: &[Seen]| {
             labels.iter().zip(ins).any(|(l, s)| l.chars().position(|d| d == c).is_some_and(|p| s.reads(p)))
         };
@@ -405,7 +407,8 @@ impl Raise<'_> {
         drafts.equation(kinds, more, Projection::Sum, Kind::Product(factors).bare())
     }
 
-    /// The places of an operand whose axes partly go away: first those that stay.
+    /// Splits the axes of an operand into kept and reduced ones. Returns the kinds of both, and the number of
+    /// each axis's index: kept axes come first.
     pub(super) fn split(&self, x: &Seen, axes: &[usize]) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
         let stay: Vec<usize> = (0..x.kinds.len()).filter(|a| !axes.contains(a)).collect();
         let mut places = vec![0; x.kinds.len()];
@@ -475,7 +478,7 @@ impl Raise<'_> {
         drafts.equation(left, more, Projection::Sum, value)
     }
 
-    /// A region under its name where the language has it, else what it computes.
+    /// Raises a region to a call if the language has a function of its name, else to the ops of its body.
     fn region(&self, body: &Graph, drafts: &mut Drafts) -> Result<Vec<Seen>> {
         if let Some(seen) = self.by_name(drafts) {
             return Ok(vec![seen]);
@@ -500,7 +503,7 @@ impl Raise<'_> {
         let callee = builtin::find(name, &Default::default())?;
         let exact = callee.order == 0 && *callee.name() == **name && callee.params().len() == self.ins.len();
         match (callee.shape(), &args[..]) {
-            // The language's `gelu` is the other one.
+            // By default, the language's `gelu` is the approximation by tanh.
             (Shape::Pointwise, []) if exact && self.ins.len() == 1 => {
                 let (kinds, operands) = self.together(drafts);
                 let exactly = if &**name == "gelu" {
@@ -510,7 +513,7 @@ impl Raise<'_> {
                 };
                 Some(drafts.equation(kinds, Vec::new(), Projection::Sum, call(name, operands, exactly)))
             }
-            (Shape::Along, [(key, Attr::Int(axis))]) if exact && key == "axis" && self.is_even() => {
+            (Shape::Along, [(key, Attr::Int(axis))]) if exact && key == "axis" && self.has_equal_shapes() => {
                 let ins: Vec<Seen> = self.ins.iter().map(|s| drafts.solid(s)).collect();
                 let rank = self.extents(0).len() as i64;
                 let axis = if *axis < 0 { axis + rank } else { *axis } as usize;
@@ -522,12 +525,12 @@ impl Raise<'_> {
         }
     }
 
-    /// Returns true if all operands have the extents of the result: a name does not repeat an axis of extent 1.
-    fn is_even(&self) -> bool {
+    /// Returns true if all operands have the shape of the result: axes of extent 1 are not broadcast by name.
+    fn has_equal_shapes(&self) -> bool {
         self.node.ins.iter().all(|i| self.graph.aval(*i).shape == self.node.outs[0].shape)
     }
 
-    /// The gradient of a function of one number: the cotangent times its slope.
+    /// Raises the vjp of a pointwise function of one argument: the cotangent times the derivative.
     fn slope(&self, function: &str, drafts: &mut Drafts) -> Option<Seen> {
         let callee = builtin::find(function, &Default::default())?;
         let exact = callee.order == 0 && &*callee.name() == function && callee.params().len() == 1;
@@ -540,7 +543,7 @@ impl Raise<'_> {
         Some(drafts.equation(kinds, Vec::new(), Projection::Sum, Kind::Product(vec![g, slope]).bare()))
     }
 
-    /// An op as the graph of itself.
+    /// Writes an op as a call of `graph`, with the text of a graph that has only this op.
     fn literally(&self, out: usize, drafts: &mut Drafts) -> Result<Seen> {
         let b = Builder::new();
         let ins: Vec<_> = self

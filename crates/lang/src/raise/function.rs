@@ -1,4 +1,5 @@
-//! Equations as functions of the program: what has a time of its own, or is computed in rounds, inside of something else.
+//! Writes loops as functions of the program: loops inside a time step, loops with another number of steps,
+//! and loops that end by a condition.
 
 use super::Seen;
 use super::draft::{Draft, Drafts, Own, local, operand};
@@ -8,7 +9,8 @@ use gradus_ir::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Drafts {
-    /// Writes a function of equations and calls of it: one for each result, which has these extents.
+    /// Writes one function per result, with the equations that this result needs, and a call of each.
+    /// `extents` are those of the results; `body` writes the equations.
     pub(super) fn function(
         &mut self,
         operands: &[Seen],
@@ -31,9 +33,12 @@ impl Drafts {
             let kinds: Vec<usize> = extents.iter().map(|n| self.kind(*n)).collect();
             let (result, places) = (self.fresh(), (0..kinds.len()).collect::<Vec<_>>());
             let value = operand(seen, &places);
-            // No result reads the condition that ends a time.
-            let ends =
-                self.endless.iter().map(|(_, go)| go.clone()).filter(|go| all.iter().any(|d| d.name == *go));
+            // No result reads the condition that ends a time, but the function needs it.
+            let ends = self
+                .times_by_condition
+                .iter()
+                .map(|(_, go)| go.clone())
+                .filter(|go| all.iter().any(|d| d.name == *go));
             let (body, used) = needed(&all, reads(&value).into_iter().chain(ends).collect());
             self.drafts = body;
             self.add(result.clone(), None, kinds.clone(), Vec::new(), Projection::Sum, value);
@@ -58,8 +63,8 @@ impl Drafts {
         Ok(calls.into_iter().map(apply).collect())
     }
 
-    /// Tensors beside each other in a call, where an index is called alike in all of them, with the kinds of indices that
-    /// come behind those of the left side.
+    /// Returns the kinds of the indices of a call's arguments, which are numbered after those of the left
+    /// side, and the arguments. Axes of one kind have the same index in all arguments.
     fn arguments(&self, left: usize, all: &[&Seen]) -> (Vec<usize>, Vec<Expr>) {
         let (mut more, mut args) = (Vec::new(), Vec::new());
         let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
@@ -78,7 +83,7 @@ impl Drafts {
         (more, args)
     }
 
-    /// A name for a function.
+    /// Makes a new name: `base` with a number.
     pub(super) fn named_like(&mut self, base: &str) -> Name {
         let free = |n: usize| Name::from(format!("{base}{n}"));
         let mut n = 1;
@@ -93,7 +98,7 @@ fn reads(e: &Expr) -> Vec<Name> {
     e.refs().into_iter().map(|r| r.name.clone()).collect()
 }
 
-/// The equations that names need, and all names that are read by them.
+/// Returns the equations that names depend on, and all names that these read.
 pub(super) fn needed(all: &[Draft], mut open: Vec<Name>) -> (Vec<Draft>, BTreeSet<Name>) {
     let mut used: BTreeSet<Name> = BTreeSet::new();
     while let Some(name) = open.pop() {
@@ -104,7 +109,7 @@ pub(super) fn needed(all: &[Draft], mut open: Vec<Name>) -> (Vec<Draft>, BTreeSe
     (all.iter().filter(|d| used.contains(&d.name)).cloned().collect(), used)
 }
 
-/// A setting that says which index of an equation is meant.
+/// Returns the setting `axis=` with an index of an equation.
 pub(super) fn axis_called(at: usize) -> (&'static str, Expr) {
     ("axis", crate::syntax::ast::Kind::Text(local(at)).bare())
 }

@@ -1,4 +1,4 @@
-//! Linear algebra: calls of the functions that the language has for it.
+//! Raises linear algebra to calls of the language's functions.
 
 use super::draft::{Drafts, operand};
 use super::forms::{Raise, call};
@@ -10,15 +10,15 @@ use gradus_ir::attr::Attr;
 /// The names of the axes of a result.
 #[derive(Clone, Copy)]
 enum Axes {
-    /// As those of the matrix.
+    /// Those of the matrix.
     Own,
-    /// By names of their own.
+    /// New names.
     New,
-    /// As the columns of the matrix and those of the right side.
+    /// The columns of the matrix, then those of the right side.
     Solution,
 }
 
-/// Ops, the axes of their results, and what `part=` calls each where there are several.
+/// Ops, the axis names of their results, and the value of `part=` for each result if there are several.
 const CALLS: &[(&str, Axes, &[&str])] = &[
     ("cholesky", Axes::Own, &[]),
     ("pinv", Axes::New, &[]),
@@ -34,11 +34,11 @@ const CALLS: &[(&str, Axes, &[&str])] = &[
 ];
 
 impl Raise<'_> {
-    /// All results of an op of linear algebra, if the language has it.
+    /// Returns all results of an op of linear algebra, if the language has the function.
     pub(super) fn linear(&self, drafts: &mut Drafts) -> Option<Vec<Seen>> {
         let (name, axes, parts) = CALLS.iter().find(|c| c.0 == self.node.op.name())?;
         let mut ins: Vec<Seen> = self.ins.iter().map(|x| drafts.solid(x)).collect();
-        // The function conjugates what it transposes.
+        // The function conjugates a matrix that it transposes; the op does not.
         if *name == "triangular_solve" && !self.is_real() && self.truths().iter().any(|t| t.0 == "transpose")
         {
             ins[0] = drafts.pointwise("conj", &[&ins[0]]);
@@ -66,7 +66,7 @@ impl Raise<'_> {
         self.node.outs.iter().enumerate().map(|out| result(out, drafts)).collect()
     }
 
-    /// Transforms and eigenvalues of complex numbers: each part of the result by a call of its own.
+    /// Raises `fft` and `eig`, whose results are complex, to one call per real or imaginary part.
     pub(super) fn spectra(&self, drafts: &mut Drafts) -> Option<Vec<Seen>> {
         let [x] = self.ins else { return None };
         let x = drafts.solid(x);
@@ -111,7 +111,7 @@ impl Raise<'_> {
         Some(results)
     }
 
-    /// The attributes that are set, by their names.
+    /// Returns the Boolean attributes that are true, as settings.
     fn truths(&self) -> Vec<(&'static str, Expr)> {
         let all = self.node.op.def().attrs();
         let set = all.into_iter().filter(|(_, a)| matches!(a, Attr::Bool(true)));
@@ -124,7 +124,7 @@ fn places(from: usize, count: usize) -> Vec<usize> {
 }
 
 impl Drafts {
-    /// `T[b, j, k] = solve(A[b, i, j], B[b, i, k])`.
+    /// Writes `T[b, j, k] = solve(A[b, i, j], B[b, i, k])`.
     fn solution(&mut self, name: &str, a: &Seen, b: &Seen, named: Vec<(&str, Expr)>) -> Seen {
         let batch = a.kinds.len() - 2;
         a.kinds[..=batch].iter().zip(&b.kinds).for_each(|(a, b)| self.join(*a, *b));

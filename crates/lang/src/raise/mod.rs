@@ -52,12 +52,12 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// A tensor by its name.
+    /// Returns a tensor by its name.
     pub(crate) fn named(name: Name, kinds: Vec<usize>, when: Option<Index>) -> Seen {
         Seen { base: Base::Tensor(name, (0..kinds.len()).map(Source::Axis).collect()), kinds, when }
     }
 
-    /// The time index at which it is read.
+    /// Returns the time index at which it is read.
     pub(crate) fn moment(&self) -> Option<Place> {
         self.when.clone().map(|index| Place { index, dotted: false, span: Span::default() })
     }
@@ -67,7 +67,7 @@ impl Seen {
         matches!(&self.base, Base::Tensor(_, sources) if sources.contains(&Source::Axis(axis)))
     }
 
-    /// True for a tensor with all its axes in order.
+    /// Returns true for a tensor with all its axes in order.
     pub(crate) fn is_plain(&self) -> bool {
         let in_order = |sources: &[Source]| sources.iter().enumerate().all(|(i, s)| *s == Source::Axis(i));
         matches!(&self.base, Base::Tensor(_, sources) if sources.len() == self.kinds.len() && in_order(sources))
@@ -144,7 +144,7 @@ impl Seen {
     }
 }
 
-/// The dtype of a graph's floats, if there is only one: the program then need not state it.
+/// Returns the dtype of a graph's floats, if there is only one: the program then need not state it.
 fn float_of(graph: &Graph) -> Option<DType> {
     fn note(graph: &Graph, found: &mut Vec<DType>) {
         for node in graph.nodes() {
@@ -180,7 +180,7 @@ fn not_reserved(name: &str) -> String {
     if is_reserved { format!("{name}_") } else { name.to_string() }
 }
 
-/// A similar name that the language can parse and that is not taken.
+/// Returns a similar name that the language can parse and that is not taken.
 fn unused(like: &str, taken: &mut BTreeSet<Name>) -> Name {
     let clean: String = like.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let starts = !clean.starts_with(|c: char| c.is_ascii_digit()) && clean.contains(|c: char| c != '_');
@@ -197,7 +197,7 @@ fn unused(like: &str, taken: &mut BTreeSet<Name>) -> Name {
 /// Values by node and result.
 pub(crate) type Known = HashMap<Id, Seen>;
 
-/// A number as an expression. Infinities and NaN have no digits, so they are quotients by 0.
+/// Returns a number as an expression. Infinities and NaN have no digits, so they are quotients by 0.
 pub(crate) fn number(x: f64) -> crate::syntax::ast::Expr {
     if x.is_finite() {
         return Kind::Number(x).bare();

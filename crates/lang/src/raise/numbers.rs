@@ -1,4 +1,4 @@
-//! Functions number by number, and numbers of other kinds than the program's own.
+//! Raises pointwise ops and casts.
 
 use super::draft::{Drafts, cast, operand};
 use super::forms::{Raise, call};
@@ -8,7 +8,7 @@ use gradus_ir::ops::{Form, Scalar};
 use gradus_ir::{Class, DType};
 
 impl Drafts {
-    /// A function of values of one shape, number by number.
+    /// Writes a pointwise function of values that have one shape.
     pub(super) fn pointwise(&mut self, function: &str, of: &[&Seen]) -> Seen {
         let kinds = of[0].kinds.clone();
         of.iter().for_each(|s| s.kinds.iter().zip(&kinds).for_each(|(a, b)| self.join(*a, *b)));
@@ -31,7 +31,7 @@ impl Raise<'_> {
             Scalar::Cast if from.is_complex() || to.is_complex() => {
                 return self.complex_cast(from, to, drafts);
             }
-            // Booleans count as numbers of the program's float dtype.
+            // Booleans need no cast: the language uses them as numbers of the program's float dtype.
             Scalar::Cast if from == DType::Bool && drafts.said(to).is_none() && !self.is_result() => {
                 return self.ins.first().cloned();
             }
@@ -74,7 +74,7 @@ impl Raise<'_> {
             "xor" if truths => call("ne", e, Vec::new()),
             "re" => call("real", e, Vec::new()),
             "im" => call("imag", e, Vec::new()),
-            row => call(row, e, Vec::new()),
+            other => call(other, e, Vec::new()),
         };
         Some(drafts.equation(kinds, Vec::new(), Projection::Sum, value))
     }
@@ -84,7 +84,7 @@ impl Raise<'_> {
         self.graph.outputs().iter().any(|o| std::ptr::eq(&self.graph.nodes()[o.node as usize], self.node))
     }
 
-    /// Between complex numbers and others, or complex numbers of fewer bits.
+    /// Raises a cast from or to a complex dtype.
     fn complex_cast(&self, from: DType, to: DType, drafts: &mut Drafts) -> Option<Seen> {
         let [x] = self.ins else { return None };
         let held = |part: Seen, from: DType, to: DType, drafts: &mut Drafts| match from == to {

@@ -1,4 +1,4 @@
-//! Raises loops that end by a condition: functions with a time of their own that ends by it.
+//! Raises loops that end by a condition to functions whose time ends by that condition.
 
 use super::draft::{Drafts, operand};
 use super::forms::{Raise, call, walk};
@@ -37,7 +37,7 @@ impl Raise<'_> {
                     drafts.copy(&next, name.clone(), Some(Index::Time(time.clone(), 1)));
                 }
             }
-            drafts.endless.push((time, go));
+            drafts.times_by_condition.push((time, go));
             let last = |s: Seen| Seen { when: Some(Index::Moment(-1)), ..s };
             Ok(states.into_iter().map(last).collect())
         })

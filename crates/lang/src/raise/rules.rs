@@ -1,4 +1,4 @@
-//! Raises the closure op: relations, and its rules as equations.
+//! Raises the op `closure` to relations, with its rules as equations.
 
 use super::Seen;
 use super::draft::{Drafts, operand};
@@ -8,7 +8,7 @@ use crate::syntax::ast::{Expr, Kind, Projection};
 use gradus_ir::ops::Declared;
 
 impl Raise<'_> {
-    /// The relations that grow, if this node is a closure op.
+    /// Returns the relations that grow, if this node is a closure op.
     pub(super) fn closure(&self, drafts: &mut Drafts) -> Option<Vec<Seen>> {
         let def = self.node.op.def();
         let attrs = def.attrs();

@@ -1,5 +1,5 @@
-//! Loops over virtual time. Only what needs itself from step to step is written at moments; everything else that a step
-//! computes is written for all steps at once, as what stands before or behind the loop.
+//! Raises loops to virtual time. Only values that depend on their own earlier steps are written per step; all
+//! other values of a step are written for all steps at once, like values before or after the loop.
 
 use super::draft::{Drafts, operand};
 use super::forms::{Raise, call, live, walk};
@@ -14,12 +14,12 @@ use gradus_ir::{Aval, Graph, Result, transform};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A value of the step.
+/// A value inside a loop.
 #[derive(Clone)]
 enum Held {
     /// The same at every step.
     Same(Seen),
-    /// For all steps at once, along a first axis.
+    /// All steps at once, along a new first axis.
     Stack(Seen),
     /// At the current step.
     Moment(Seen),
@@ -30,10 +30,11 @@ struct Loop<'a> {
     scan: &'a Scan,
     time: Name,
     held: HashMap<Id, Held>,
-    /// The states of the carries.
+    /// The name of each carry's state.
     states: HashMap<usize, Name>,
-    /// Values of the current step that were stored for all steps, and stored values that were read at the current step.
+    /// Values that have been requested for all steps.
     stacks: HashMap<Id, Seen>,
+    /// Values that have been requested at the current step.
     moments: HashMap<Id, Seen>,
 }
 
@@ -41,7 +42,7 @@ fn nothing() -> Seen {
     Seen { base: Base::Number(0.0, None), kinds: Vec::new(), when: None }
 }
 
-/// A tensor backwards along its first axis.
+/// Reverses a tensor along its first axis.
 fn flipped(x: &Seen, drafts: &mut Drafts) -> Seen {
     let x = drafts.solid(x);
     let places: Vec<usize> = (0..x.kinds.len()).collect();
@@ -49,7 +50,7 @@ fn flipped(x: &Seen, drafts: &mut Drafts) -> Seen {
     drafts.equation(x.kinds, Vec::new(), Projection::Sum, value)
 }
 
-/// Returns true if an op is written as functions that identify axes by position.
+/// Returns true if an op is written as functions that match axes by position.
 fn is_by_place(graph: &Graph, node: &Node) -> bool {
     let avals: Vec<Aval> = node.ins.iter().map(|i| graph.aval(*i).clone()).collect();
     match node.op.def().form(&avals) {
@@ -70,8 +71,8 @@ fn is_by_place(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-/// A step with regions of several operands opened that know axes by their places: what they compute of operands that do
-/// not need the step's own states is then written for all steps at once, where time is an axis like others.
+/// Inlines the regions of a loop body that have several operands and match axes by position. Those of their
+/// ops that depend on no state are then written for all steps at once, with time as an axis.
 fn opened(graph: &Graph) -> Result<Graph> {
     let b = Builder::new();
     let mut known: HashMap<Id, Var<'_>> = HashMap::new();
@@ -93,8 +94,9 @@ fn opened(graph: &Graph) -> Result<Graph> {
 }
 
 impl Raise<'_> {
-    /// A loop of more than a few steps: over the time of the current program or function, or, where that is another or has
-    /// begun, over that of a function of its own.
+    /// Raises a loop of more than `FEW` steps, over the time of the current program or function. If that time
+    /// has another length, or the loop is inside one of its steps, the loop becomes a function with its own
+    /// time.
     pub(super) fn through_time(&self, scan: &Scan, drafts: &mut Drafts) -> Result<Vec<Seen>> {
         let clock = drafts.clock;
         if clock.within || clock.steps.is_some_and(|n| n != scan.length) {
@@ -168,7 +170,7 @@ impl Loop<'_> {
         Ok(results)
     }
 
-    /// Operations that need each other from step to step.
+    /// Writes ops that depend on each other from step to step, at the current step.
     fn recursion(
         &mut self,
         group: &[usize],
@@ -197,11 +199,11 @@ impl Loop<'_> {
         Ok(())
     }
 
-    /// A carry's state at a moment.
+    /// Reads a carry's state at a time index.
     fn at(&self, state: &Name, kinds: &[usize], when: Index, drafts: &mut Drafts) -> Seen {
         let seen = Seen::named(state.clone(), kinds.to_vec(), Some(when.clone()));
         match when {
-            // A moment that does not move is read once, on a line of its own.
+            // A fixed step is read once, in its own equation.
             Index::Moment(_) => {
                 let places: Vec<usize> = (0..kinds.len()).collect();
                 drafts.equation(kinds.to_vec(), Vec::new(), Projection::Sum, operand(&seen, &places))
@@ -210,7 +212,7 @@ impl Loop<'_> {
         }
     }
 
-    /// A state, and what it begins with.
+    /// Makes the state of a carry and writes its initial value.
     fn state(&mut self, c: usize, begin: &Seen, drafts: &mut Drafts) {
         let id = self.scan.body.inputs()[self.scan.shared + c].1;
         let state = drafts.fresh();
@@ -220,7 +222,7 @@ impl Loop<'_> {
         self.states.insert(c, state);
     }
 
-    /// A state one moment later.
+    /// Writes the next value of a state.
     fn step(&mut self, c: usize, drafts: &mut Drafts) {
         let next = self.moment(self.scan.body.outputs()[c], drafts);
         if let Some(state) = self.states.get(&c) {
@@ -228,7 +230,7 @@ impl Loop<'_> {
         }
     }
 
-    /// An operation that does not need itself, for all steps at once.
+    /// Writes an op that does not depend on itself, for all steps at once.
     fn at_once(&mut self, at: usize, drafts: &mut Drafts) -> Result<()> {
         let body = &self.scan.body;
         let node = &body.nodes()[at];
@@ -259,7 +261,7 @@ impl Loop<'_> {
         Ok(())
     }
 
-    /// A value at all steps, along a first axis.
+    /// Returns a value at all steps, along a new first axis.
     fn stack(&mut self, id: Id, drafts: &mut Drafts) -> Seen {
         if let Some(seen) = self.stacks.get(&id) {
             return seen.clone();
@@ -297,7 +299,7 @@ impl Loop<'_> {
         seen
     }
 
-    /// A value at the current step.
+    /// Returns a value at the current step.
     fn moment(&mut self, id: Id, drafts: &mut Drafts) -> Seen {
         if let Some(seen) = self.moments.get(&id) {
             return seen.clone();

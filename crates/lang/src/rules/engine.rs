@@ -1,18 +1,19 @@
-//! Relations as rows of bits, and rules over them round by round: what is new in one relation is joined with all that is known
-//! of the others. One variable of each join lies along the rows, so that 64 of its values are looked at together; the others
-//! are walked through, as far as some relation says that they matter.
+//! Evaluates rules over relations stored as rows of bits. Each round joins the new facts of one relation with
+//! all known facts of the others. One variable of each join, the lane, varies along the rows, so that 64 of
+//! its values are tested at once; the other variables are bound one by one. Takes shapes, rules and initial
+//! facts; returns all facts. The rules are checked by the op.
 
 use super::{Atom, Rule};
 use gradus_ir::{Result, stop};
 
-/// A relation with its axes in some order, the last of which lies along rows of bits.
+/// A relation as rows of bits, one bit per fact: the last of its axes, in some order, varies along a row.
 struct Rows {
     order: Vec<usize>,
-    /// The extents, in that order.
+    /// The extents of the axes, in that order.
     extents: Vec<usize>,
     words: usize,
     bits: Vec<u64>,
-    /// The rows that may hold something, where that is kept.
+    /// The rows that may contain facts.
     touched: Vec<usize>,
     is_touched: Vec<bool>,
 }
@@ -42,7 +43,8 @@ impl Rows {
         }
     }
 
-    /// The row and the place in it of a fact, by its place along each axis of the relation.
+    /// Returns the row of a fact and its bit in the row. `fact` has the index along each axis of the
+    /// relation.
     fn locate(&self, fact: &[usize]) -> (usize, usize) {
         let (last, before) = self.order.split_last().map_or((0, &[][..]), |(l, b)| (*l, b));
         let row = before.iter().zip(&self.extents).fold(0, |at, (axis, n)| at * n + fact[*axis]);
@@ -60,7 +62,7 @@ impl Rows {
         self.touch(row);
     }
 
-    /// The places of a row along the axes before the last.
+    /// Calls `put` with each axis before the last and the index of a row along it.
     fn unfold(&self, mut row: usize, mut put: impl FnMut(usize, usize)) {
         for (axis, n) in self.order.iter().zip(&self.extents).rev().skip(1) {
             put(*axis, row % n);
@@ -76,7 +78,7 @@ impl Rows {
     }
 }
 
-/// The places of the bits that are set.
+/// Returns the positions of the bits that are set.
 fn ones(row: &[u64]) -> impl Iterator<Item = usize> + '_ {
     row.iter().enumerate().flat_map(|(w, word)| {
         let mut left = *word;
@@ -88,7 +90,7 @@ fn ones(row: &[u64]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Sets the first bits.
+/// Makes a row of `n` set bits.
 fn fill(row: &mut Vec<u64>, n: usize) {
     row.clear();
     row.resize(n / 64, u64::MAX);
@@ -99,7 +101,8 @@ fn keep(row: &mut [u64], other: &[u64]) {
     row.iter_mut().zip(other).for_each(|(a, b)| *a &= b);
 }
 
-/// A reading of a relation: the variables that choose a row, each with its extent, and the one along it.
+/// A read of a relation: the variables that select a row, each with its extent, and the variable along the
+/// row.
 struct Reading {
     relation: usize,
     view: usize,
@@ -113,7 +116,7 @@ impl Reading {
     }
 }
 
-/// A variable that is walked through: where all of these hold, or everywhere.
+/// A variable that a loop binds to each value for which all `readings` hold; to all values if there are none.
 struct Level {
     variable: usize,
     extent: usize,
@@ -124,17 +127,17 @@ struct Level {
 struct Plan {
     new: Reading,
     variables: usize,
-    /// Conditions on the variables that are known at the start.
+    /// Reads whose variables are all bound by the new fact.
     tests: Vec<Reading>,
     levels: Vec<Level>,
-    /// The variable along the rows, and what holds along it.
+    /// The variable along the rows, its extent, and the reads that have it.
     lane: usize,
     lane_extent: usize,
     rows: Vec<Reading>,
     head: Reading,
 }
 
-/// All relations, each in the orders that the plans read.
+/// All relations, each stored once per axis order that the plans read.
 pub(super) struct Engine {
     grow: usize,
     shapes: Vec<Vec<usize>>,
@@ -144,14 +147,14 @@ pub(super) struct Engine {
     plans: Vec<Plan>,
 }
 
-/// Orders of the axes of relations, as plans ask for them.
+/// The axis orders of each relation that the plans read.
 struct Orders {
     shapes: Vec<Vec<usize>>,
     all: Vec<Vec<Vec<usize>>>,
 }
 
 impl Orders {
-    /// A reading of a relation whose rows lie along a variable.
+    /// Returns a read of a relation with `along` as the variable along its rows.
     fn reading(&mut self, atom: &Atom, along: usize) -> Reading {
         let last = atom.variables.iter().position(|v| *v == along).unwrap_or(0);
         let order: Vec<usize> = (0..atom.variables.len()).filter(|a| *a != last).chain([last]).collect();
@@ -178,7 +181,8 @@ impl Orders {
         }
         let used = |v: &usize| rule.body.iter().chain([head]).any(|a| a.variables.contains(v));
         let all: Vec<usize> = (0..extents.len()).filter(used).collect();
-        // Best along the rows is what both the new facts and the result have: whole rows of them go over at once.
+        // The best lane is a variable of both the new facts and the head: then entire rows are combined at
+        // once.
         let score = |v: &&usize| {
             let (ends, begins) = (head.variables.contains(v), new.variables.contains(v));
             (ends, begins, extents[**v])
@@ -223,7 +227,7 @@ impl Orders {
     }
 }
 
-/// One that has no variables gets one, of which there is one value.
+/// Adds a variable of extent 1 to every atom without variables.
 fn with_variables(rule: &Rule) -> Rule {
     let mut rule = rule.clone();
     let all = rule.body.iter().chain([&rule.head]).flat_map(|a| &a.variables);
@@ -252,7 +256,7 @@ impl Engine {
         Engine { grow, known: rows(shapes.len()), new: rows(grow), found: rows(grow), plans, shapes }
     }
 
-    /// Sets the first facts of a relation.
+    /// Sets the initial facts of a relation, from its elements in row-major order.
     pub(super) fn load(&mut self, relation: usize, truths: &[i64]) {
         let shape = self.shapes[relation].clone();
         let mut fact = vec![0; shape.len()];
@@ -268,7 +272,7 @@ impl Engine {
         }
     }
 
-    /// The facts of a relation.
+    /// Returns the elements of a relation in row-major order, 0 or 1.
     pub(super) fn facts(&self, relation: usize) -> Vec<i64> {
         let rows = &self.known[relation][0];
         let n = rows.extents.last().copied().unwrap_or(1);
@@ -279,20 +283,20 @@ impl Engine {
         (0..rows.is_touched.len()).flat_map(truths).collect()
     }
 
-    /// Round after round, until one brings nothing.
+    /// Runs rounds until one finds no new facts.
     pub(super) fn run(&mut self) -> Result<()> {
         while self.new.iter().any(|views| !views[0].touched.is_empty()) {
             let Engine { plans, known, new, found, .. } = self;
             for plan in plans.iter() {
                 plan.follow(known, new, found)?;
             }
-            self.turn();
+            self.end_round();
         }
         Ok(())
     }
 
-    /// Makes the facts found in this round the new ones, in all orders.
-    fn turn(&mut self) {
+    /// Makes the facts that this round found the new ones, in all axis orders.
+    fn end_round(&mut self) {
         for g in 0..self.grow {
             let mut fact = vec![0; self.shapes[g].len()];
             let (known, new) = (&mut self.known[g], &mut self.new[g]);
@@ -303,7 +307,7 @@ impl Engine {
                     rows.unfold(row, |axis, at| fact[axis] = at);
                     for at in ones(rows.row(row)) {
                         fact[last] = at;
-                        // Two rules may have found it.
+                        // Several rules may find the same fact.
                         if !known[0].has(&fact) {
                             known.iter_mut().chain(&mut *new).for_each(|rows| rows.insert(&fact));
                         }
@@ -369,7 +373,7 @@ impl Walk<'_> {
         if self.steps.is_multiple_of(STEPS_PER_POLL) {
             stop::poll()?;
         }
-        // The tests come before all levels.
+        // The tests are evaluated once, before the first level.
         if levels.len() == self.plan.levels.len() && !self.plan.tests.iter().all(|t| self.holds(t)) {
             return Ok(());
         }
@@ -388,7 +392,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Along the rows, all that follows and is not known.
+    /// Adds the facts of the head that are not known yet, for the bound variables and all values of the lane.
     fn conclude(&mut self, new: Option<&[u64]>) {
         let plan = self.plan;
         let mut row = std::mem::take(&mut self.row);

@@ -1,4 +1,4 @@
-//! Recursive rules as one op: from the initial facts to all that follow.
+//! The op `closure`: takes the initial facts of recursive relations, returns all facts that follow by rules.
 //!
 //! Dense evaluation takes a product of entire relations in every round, and there may be as many rounds as the longest
 //! chain of facts. Here the cost of a round is proportional to its new facts.
@@ -11,14 +11,14 @@ use gradus_ir::{Aval, DType, Error, Literal, Op, Result, op_struct};
 use std::fmt;
 use std::sync::Once;
 
-/// A relation with variables, all by number.
+/// A relation applied to variables; both are numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Atom {
     pub(crate) relation: usize,
     pub(crate) variables: Vec<usize>,
 }
 
-/// The head holds where all atoms of the body do.
+/// A rule: the head holds where all atoms of the body hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     pub(crate) head: Atom,
@@ -56,9 +56,9 @@ impl Rule {
 }
 
 op_struct! {
-    /// All that follows by rules. The first operands are what the relations that grow hold at first, and are the results
-    /// in the end; the others are relations that the rules read. `r0(0,2) = r1(0,1) r0(1,2)` has relations by the number of
-    /// their operand and a number for every variable.
+    /// All facts that follow by rules. The first `grow` operands are the initial facts of the relations that
+    /// grow, and the results are their final facts; the other operands are relations that the rules only
+    /// read. In `r0(0,2) = r1(0,1) r0(1,2)`, `r1` is operand 1, and the numbers in parentheses are variables.
     pub struct Closure = "closure" {
         /// The number of relations that grow.
         grow: usize,
@@ -72,7 +72,7 @@ impl Closure {
         Closure { grow, rules: rules.iter().map(Rule::to_string).collect::<Vec<_>>().join("; ") }
     }
 
-    /// The op; registers it, so that text can name it.
+    /// Returns the op; registers it, so that text can name it.
     pub(crate) fn op(self) -> Op {
         register();
         Op::user(self)
@@ -80,7 +80,7 @@ impl Closure {
 
     pub(crate) fn parsed(&self) -> Result<Vec<Rule>> {
         let all = self.rules.split(';').map(|r| Rule::parse(r.trim()));
-        all.collect::<Option<_>>().ok_or_else(|| Error::value("the rules", "are not written as rules are"))
+        all.collect::<Option<_>>().ok_or_else(|| Error::value("the rules", "cannot be parsed"))
     }
 
     /// Checks that every variable of a rule has one extent, and that every atom has distinct variables, one per axis.

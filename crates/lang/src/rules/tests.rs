@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Numbers that look random.
+/// A generator of pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -45,7 +45,7 @@ fn by_definition(shapes: &[Vec<usize>], rules: &[Rule], sizes: &[usize], facts: 
 fn random_rules_have_the_facts_of_their_definition() {
     let mut dice = Dice(1);
     for case in 0..400 {
-        // Variables have extents of their own, so that axes cannot be mistaken for each other.
+        // Most variables have different extents, so that swapped axes are detected.
         let sizes = [3, 4, 2, 5, 3];
         let kinds: Vec<Vec<usize>> = (0..4)
             .map(|_| {
@@ -53,7 +53,7 @@ fn random_rules_have_the_facts_of_their_definition() {
                 (0..dice.roll(4)).map(|_| all.swap_remove(dice.roll(all.len()))).collect()
             })
             .collect();
-        // The last two variables of five have the extents of others, so that relations meet themselves there.
+        // Variable 4 has the extent of variable 0, so that a relation can be joined with itself.
         let like = |v: usize| if v == 4 { 0 } else { v };
         let shapes: Vec<Vec<usize>> = kinds.iter().map(|k| k.iter().map(|v| sizes[*v]).collect()).collect();
         let mut atom = |relation: usize| {
@@ -75,7 +75,7 @@ fn random_rules_have_the_facts_of_their_definition() {
         let borrowed: Vec<&[usize]> = shapes.iter().map(|s| &s[..]).collect();
         let mut engine = Engine::new(&borrowed, 2, &rules);
         facts.iter().enumerate().for_each(|(i, f)| engine.load(i, f));
-        // A first round of the rules that read nothing that grows is not the engine's: here it is.
+        // The engine does not run rules that read no growing relation, so the test runs them first.
         by_first_round(&shapes, &rules, &sizes, &mut engine, &facts);
         engine.run().unwrap();
         by_definition(&shapes, &rules, &sizes, &mut facts);
@@ -83,7 +83,7 @@ fn random_rules_have_the_facts_of_their_definition() {
     }
 }
 
-/// The facts that follow from relations that do not grow.
+/// Loads the facts that follow by the rules that read no growing relation.
 fn by_first_round(
     shapes: &[Vec<usize>],
     rules: &[Rule],

@@ -37,7 +37,8 @@ impl Program {
         Err(Box::new(Unsound { program, faults, unknown, parsed }))
     }
 
-    /// The names that errors concern; `None` if an error is in a declaration, which may affect all names.
+    /// Returns the names that errors concern; `None` if an error is in a declaration, which may affect all
+    /// names.
     fn concerned(&self, faults: &[Diagnostic], parsed: &Parsed) -> Option<HashSet<Name>> {
         // The terms of one equation start at the same offset, and equations do not overlap.
         let mut begin: BTreeMap<(u32, u32), Vec<&Equation>> = BTreeMap::new();
@@ -73,12 +74,12 @@ pub struct Unsound {
 }
 
 impl Unsound {
-    /// The part of the program that could be parsed.
+    /// Returns the part of the program that could be parsed.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// All errors, including those about sizes that do not depend on inputs.
+    /// Returns all errors, including those about sizes that do not depend on inputs.
     pub fn faults(self) -> Faults {
         // Without settings, the number of time steps is not known.
         let timed = self.program.definitions.values().any(|d| d.time.is_some());
@@ -89,8 +90,8 @@ impl Unsound {
         self.and(more)
     }
 
-    /// All errors, including those about inputs, sizes and the command line (`told`). Names in `unread`, whose inputs
-    /// could not be read, are treated as unknown.
+    /// Returns all errors, including those about inputs, sizes and the command line (`told`). Names in
+    /// `unread`, whose inputs could not be read, are treated as unknown.
     pub fn faults_given(
         self,
         inputs: &BTreeMap<Name, Aval>,

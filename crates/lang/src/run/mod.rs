@@ -5,7 +5,7 @@ mod load;
 pub use load::Unsound;
 
 use crate::builtin;
-use crate::builtin::{Judged, Verdict};
+use crate::builtin::{RuntimeCheck, Verdict};
 use crate::check::Settings;
 use crate::elaborate::Core;
 use crate::lower::eval::{Value, Values, in_words, located, window};
@@ -29,7 +29,7 @@ pub struct Lowered {
     pub outputs: Vec<Name>,
     /// The graph; after the outputs come the results of run-time checks.
     pub graph: Arc<Graph>,
-    verdicts: Vec<(Judged, Name, Span)>,
+    verdicts: Vec<(RuntimeCheck, Name, Span)>,
     /// The calls of functions that take positions.
     by_places: Vec<(Name, Span)>,
     allow_unconverged: bool,
@@ -46,7 +46,8 @@ struct Solved {
 }
 
 impl Program {
-    /// Errors about sizes that do not depend on inputs, except for those that involve the names in `bad`.
+    /// Returns errors about sizes that do not depend on inputs, except for those that involve the names in
+    /// `bad`.
     pub(crate) fn faults_beside(&self, bad: &HashSet<Name>) -> Vec<Diagnostic> {
         let none = BTreeMap::new();
         let Some(options) = self.options(&none, &Settings::default(), &mut Vec::new()) else {
@@ -58,7 +59,7 @@ impl Program {
         self.solved(&none, &unknown, &options, None).faults
     }
 
-    /// Errors about inputs and sizes, except for those that involve the names in `unknown`.
+    /// Returns errors about inputs and sizes, except for those that involve the names in `unknown`.
     pub fn faults_besides(
         &self,
         inputs: &BTreeMap<Name, Aval>,
@@ -174,7 +175,7 @@ impl Program {
         Solved { traced, faults, outputs, verdicts }
     }
 
-    /// The calls of functions that take positions, among what `wanted` depends on.
+    /// Returns the calls of functions that take positions, among what `wanted` depends on.
     fn calls_by_places(&self, wanted: &[Name]) -> Vec<(Name, Span)> {
         fn look(e: &Expr, program: &Program, out: &mut Vec<(Name, Span)>) {
             if let Kind::Call(c) = &e.kind
@@ -204,8 +205,8 @@ impl Program {
         lowered.run(inputs)
     }
 
-    /// The value shown for a name. For a state, a per-step name, or a time that ends by a condition, it is that of the
-    /// last step.
+    /// Returns the value shown for a name. For a state, a per-step name, or a time that ends by a condition,
+    /// it is that of the last step.
     fn shown(&self, name: &Name, value: &Value) -> Tensor {
         let ahead = |e: &crate::syntax::ast::Equation| {
             e.target.name == *name && moving(&e.target.places).is_some_and(|t| t.1 > 0)
@@ -231,7 +232,8 @@ impl Lowered {
         self.run_with(&compiled, inputs)
     }
 
-    /// The graph for people: its inputs have the names of the program, and the error flags after its outputs are left out.
+    /// Returns the graph for display: its inputs have the names of the program, and the results of run-time
+    /// checks are left out.
     pub fn named_graph(&self) -> gradus_ir::Result<Graph> {
         let b = Builder::new();
         let inputs = self.inputs.iter().zip(self.graph.input_avals());
@@ -240,7 +242,7 @@ impl Lowered {
         b.finish(&outs[..self.outputs.len()])
     }
 
-    /// The graph as one plan for this thread's default device, to be run more than once.
+    /// Returns the graph as one plan for this thread's default device, to be run more than once.
     pub fn compiled(&self) -> gradus_ir::Result<Compiled> {
         compile_graph(&self.graph)
     }
@@ -262,14 +264,14 @@ impl Lowered {
 
     /// Returns true if some names depend on themselves and are computed in rounds.
     pub fn has_fixpoints(&self) -> bool {
-        self.verdicts.iter().any(|v| v.0 == Judged::Rest)
+        self.verdicts.iter().any(|v| v.0 == RuntimeCheck::Converged)
     }
 
     /// Checks that fixpoints converged and numbers are valid; `verdicts` are the graph's results after the outputs.
     pub fn check(&self, verdicts: &[Tensor]) -> Result<(), Faults> {
         let failed = |e: gradus_ir::Error| self.failed(&e);
         for ((judged, name, span), verdict) in self.verdicts.iter().zip(verdicts) {
-            if *judged == Judged::Rest && self.allow_unconverged {
+            if *judged == RuntimeCheck::Converged && self.allow_unconverged {
                 continue;
             }
             if let Some(fault) = Verdict::fault(*judged, name, *span, verdict).map_err(failed)? {
@@ -279,8 +281,8 @@ impl Lowered {
         Ok(())
     }
 
-    /// The error of a failed run. An index out of range is attributed to the call of a function of positions, if there
-    /// is only one.
+    /// Returns the error of a failed run. An index out of range is attributed to the call of a function of
+    /// positions, if there is only one.
     fn failed(&self, e: &gradus_ir::Error) -> Faults {
         let own = failure(e).and_then(|(span, _)| self.by_places.iter().find(|(_, at)| *at == span));
         if let Some(fault) = located(e, own.map(|(name, _)| &**name)) {

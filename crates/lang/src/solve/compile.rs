@@ -81,7 +81,7 @@ impl<'a> Source<'a> {
         own.iter().map(|i| &program.equations[*i])
     }
 
-    /// The kind of a name, by the form of its equations.
+    /// Returns the kind of a name, by the form of its equations.
     fn sort(&self, name: &Name) -> Option<Sort> {
         let d = self.program.definition(name)?;
         if d.equations.is_empty() || d.time.is_some() || (self.excluded)(name) {
@@ -164,7 +164,7 @@ impl<'a> Source<'a> {
         Some((Predicate { sizes, kind: Known::Relation(facts) }, rules))
     }
 
-    /// The facts of a relation that a table gives.
+    /// Collects the facts of a relation that a table gives.
     fn table_facts(&self, name: &Name, sizes: &[u32], facts: &mut Vec<u32>) -> Option<()> {
         let table = self.tables.get(name)?;
         if table.columns.len() != sizes.len() && table.rows() > 0 {
@@ -188,7 +188,7 @@ impl<'a> Source<'a> {
         Some(())
     }
 
-    /// The elements of a tensor that is given by constants.
+    /// Returns the elements of a tensor that is given by constants.
     fn array(&self, name: &Name, sizes: &[u32], count: usize) -> Option<Vec<f64>> {
         let mut numbers = vec![0.0; count];
         for (i, e) in self.own(name).enumerate() {
@@ -214,7 +214,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The head of a rule that holds without conditions, as a tuple; one cell if it has no arguments.
+/// Returns the head of a rule that holds without conditions, as a tuple; one cell if it has no arguments.
 fn fact(rule: &Rule) -> Option<Vec<u32>> {
     if !rule.body.is_empty() {
         return None;
@@ -246,7 +246,7 @@ fn plain(r: &Ref) -> Option<bool> {
     Some((1..all.len()).all(|i| !all[..i].contains(&all[i])))
 }
 
-/// The value of an index that is a constant.
+/// Returns the value of an index that is a constant.
 fn constant(index: &Index, size: u32) -> Option<u32> {
     match index {
         Index::At(x) => {
@@ -258,7 +258,7 @@ fn constant(index: &Index, size: u32) -> Option<u32> {
     }
 }
 
-/// The value of a numeric literal.
+/// Returns the value of a numeric literal.
 fn number_of(e: &Expr) -> Option<f64> {
     match &e.kind {
         Kind::Number(x) => Some(*x),
@@ -291,7 +291,7 @@ impl<'s, 'a> Line<'s, 'a> {
         Line { source, equation, sorts, at, variables: Vec::new(), sizes: Vec::new() }
     }
 
-    /// The number of a variable; its size is `size`, or the declared one.
+    /// Returns the number of a variable; its size is `size`, or the declared one.
     fn variable(&mut self, name: &Name, size: Option<u32>) -> Option<usize> {
         if let Some(at) = self.variables.iter().position(|v| v == name) {
             return size.is_none_or(|n| n == self.sizes[at]).then_some(at);
@@ -319,7 +319,7 @@ impl<'s, 'a> Line<'s, 'a> {
         self.sorts.get(&r.name).copied()
     }
 
-    /// The rules of an equation of a relation: one per alternative.
+    /// Returns the rules of an equation of a relation: one per alternative.
     fn rules(mut self) -> Option<Vec<Rule>> {
         let equation = self.equation;
         let head = self.atom(&equation.target)?;
@@ -360,7 +360,7 @@ impl<'s, 'a> Line<'s, 'a> {
         numbers.iter().enumerate().all(|(i, own)| own.iter().all(|v| !twice(own, *v) || outside(i, *v)))
     }
 
-    /// The conditions under which an expression is greater than 0, if it cannot be less.
+    /// Returns the conditions under which an expression is greater than 0, if it cannot be less.
     fn conditions(&mut self, e: &Expr) -> Option<Alternatives> {
         match &e.kind {
             Kind::Number(x) => match *x {
@@ -470,7 +470,7 @@ impl<'s, 'a> Line<'s, 'a> {
         }
     }
 
-    /// The rule of an equation of a tensor: the value that each solution contributes.
+    /// Returns the rule of an equation of a tensor: the value that each solution contributes.
     fn reduced(mut self) -> Option<Rule> {
         let equation = self.equation;
         let head = self.atom(&equation.target)?;
@@ -540,7 +540,7 @@ impl<'s, 'a> Line<'s, 'a> {
     }
 }
 
-/// Every alternative of the first with every one of the second.
+/// Returns every alternative of the first with every one of the second.
 fn both(first: Alternatives, second: &Alternatives) -> Option<Alternatives> {
     if first.len() * second.len() > MOST_ALTERNATIVES {
         return None;

@@ -43,7 +43,7 @@ pub(super) struct Engine<'a> {
     rounds: usize,
 }
 
-/// The offset of an element, or `None` if it is outside.
+/// Returns the offset of an element, or `None` if it is outside.
 fn flat(sizes: &[u32], at: &[i64]) -> Option<usize> {
     let inside = |(n, x): (&u32, &i64)| (0..i64::from(*n)).contains(x).then_some(*x as usize);
     sizes.iter().zip(at).try_fold(0, |sum, (n, x)| Some(sum * *n as usize + inside((n, x))?))
@@ -98,7 +98,7 @@ impl<'a> Engine<'a> {
         self.trie(of).map_or(0, Trie::len)
     }
 
-    /// A plan, with the tries that it reads.
+    /// Returns a plan, with the tries that it reads.
     fn plan(&mut self, rule: &Rule, start: Option<&Atom>, skip: Option<usize>) -> Plan {
         let plan = Plan::new(rule, start, skip, |of| self.count(of));
         for step in &plan.steps {
@@ -186,7 +186,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The tuples of a rule's head that are not known yet, from these new tuples, or from everything.
+    /// Returns the tuples of a rule's head that are not known yet, from these new tuples, or from everything.
     fn follow(&self, plan: &Plan, new: &[u32]) -> Result<Vec<u32>> {
         let mut walk = Walk::new(self, plan);
         walk.start(new)?;
@@ -347,7 +347,7 @@ pub(super) fn dedup(tuples: &mut Vec<u32>, width: usize) {
     }
 }
 
-/// The error of a relation with more cells than [`MOST_CELLS`].
+/// Returns the error of a relation with more cells than [`MOST_CELLS`].
 fn too_many(width: usize) -> Error {
     Error::value("a relation", format!("has more than {} facts", MOST_CELLS / width.max(1)))
 }
@@ -429,7 +429,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The value of an argument whose variable is known; `None` if it is negative.
+    /// Returns the value of an argument whose variable is known; `None` if it is negative.
     fn value(&self, arg: Arg) -> Option<u32> {
         match arg {
             Arg::At(x) => Some(x),

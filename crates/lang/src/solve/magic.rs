@@ -59,8 +59,8 @@ pub(super) fn specialise(rules: &Rules, goal: usize, args: &[Option<u32>]) -> (R
     (magic.out, answer)
 }
 
-/// The predicates that must be solved completely: those that are negated, read as numbers or counted, and all they
-/// depend on.
+/// Returns the predicates that must be solved completely: those that are negated, read as numbers or counted,
+/// and all they depend on.
 fn completely(rules: &Rules) -> Vec<bool> {
     let needs = rules.needs();
     let mut all = vec![false; rules.predicates.len()];
@@ -91,7 +91,7 @@ impl Magic<'_> {
         self.out.predicates.len() - 1
     }
 
-    /// The predicates of a call: its answers, and the arguments that are requested.
+    /// Returns the predicates of a call: its answers, and the arguments that are requested.
     fn call(&mut self, of: usize, pattern: &Pattern) -> (usize, usize) {
         if let Some(made) = self.made.get(&(of, pattern.clone())) {
             return *made;
@@ -180,7 +180,7 @@ impl Magic<'_> {
         self.out.rules.push(Rule { head, body, value: None, sizes: rule.sizes.clone() });
     }
 
-    /// The head of a rule that answers the goal itself: its bound arguments are those of the goal.
+    /// Returns the head of a rule that answers the goal itself: its bound arguments are those of the goal.
     fn goal_head(&self, rule: &Rule, pattern: &Pattern, answer: usize, asked: usize) -> Option<Atom> {
         let Kind::Relation(seed) = &self.out.predicates[asked].kind else { return None };
         let mut seed = seed.iter();
@@ -235,12 +235,13 @@ fn note(a: &Arg, known: &mut [bool]) {
     }
 }
 
-/// The arguments at known positions.
+/// Returns the arguments at known positions.
 fn chosen(args: &[Arg], pattern: &[bool]) -> Vec<Arg> {
     args.iter().zip(pattern).filter(|(_, k)| **k).map(|(a, _)| *a).collect()
 }
 
-/// The literal to read next: a condition on known variables, then what has the most known arguments, solved relations first.
+/// Returns the literal to read next: a condition on known variables, then what has the most known arguments,
+/// solved relations first.
 fn next(left: &[&Literal], known: &[bool], open: &[bool]) -> usize {
     let score = |l: &Literal| {
         let all = l.variables().iter().all(|v| known[*v]);

@@ -1,6 +1,7 @@
-//! Sparse relations: rules that read only relations, constants and tables are solved here before the program is lowered.
-//! Takes a program with its settings; returns sorted tuples of relations and elements of counts, sums, minima and maxima.
-//! A relation that reads a computed number stays a Boolean tensor, which `solve` evaluates.
+//! Sparse relations: rules that read only relations, constants and tables are solved here before the program
+//! is lowered. Takes a program with its settings; returns sorted tuples of relations and elements of counts,
+//! sums, minima and maxima. A relation that reads a computed number stays a Boolean tensor, which `lower`
+//! evaluates.
 
 mod clock;
 mod compile;
@@ -41,7 +42,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The number of facts.
+    /// Returns the number of facts.
     pub fn len(&self) -> usize {
         self.tuples.len().checked_div(self.width).unwrap_or(usize::from(self.holds))
     }
@@ -57,12 +58,12 @@ impl Facts {
 pub struct Symbols(Domains);
 
 impl Symbols {
-    /// The symbols at an argument position of a name, if it has any.
+    /// Returns the symbols at an argument position of a name, if it has any.
     pub fn of(&self, name: &str, position: usize) -> Option<&[Arc<str>]> {
         self.0.symbols(name, position)
     }
 
-    /// The number of a symbol at a position, or an error with the nearest one.
+    /// Returns the number of a symbol at a position, or an error with the nearest one.
     pub fn code(&self, name: &str, position: usize, symbol: &str) -> Result<u32, Diagnostic> {
         let domain = self.0.domain(name, position);
         domain.and_then(|d| d.find(symbol)).ok_or_else(|| {
@@ -99,7 +100,7 @@ impl Solution {
         Some(Facts { width, holds: tries.first()?.len() > 0, tuples })
     }
 
-    /// The value of a name as a tensor, unless it is too large.
+    /// Returns the value of a name as a tensor, unless it is too large.
     pub(crate) fn tensor(&self, name: &Name, float: DType) -> gradus_ir::Result<Option<Tensor>> {
         let Some(of) = self.names.get(name).copied() else { return Ok(None) };
         let shape: Vec<usize> = self.sizes[of].iter().map(|n| *n as usize).collect();
@@ -135,14 +136,14 @@ impl Program {
             || self.definitions.values().any(|d| d.relation)
     }
 
-    /// The domains of argument positions, with the symbols of tables.
+    /// Returns the domains of argument positions, with the symbols of tables.
     pub(crate) fn domains(&self, tables: &BTreeMap<Name, Table>) -> Domains {
         let mut domains = Domains::new(&self.equations);
         domains.add_tables(tables, &self.equations);
         domains
     }
 
-    /// The symbols of all argument positions.
+    /// Returns the symbols of all argument positions.
     pub fn symbols(&self, settings: &Settings) -> Symbols {
         if !self.has_facts() {
             return Symbols::default();
@@ -150,13 +151,13 @@ impl Program {
         Symbols(self.domains(&settings.tables))
     }
 
-    /// The size of the domain of an argument position, if known.
+    /// Returns the size of the domain of an argument position, if known.
     pub fn position_size(&self, name: &str, position: usize, settings: &Settings) -> Option<usize> {
         let options = self.options(&BTreeMap::new(), settings, &mut Vec::new())?;
         options.domain_size(name, position)
     }
 
-    /// The number of elements of a relation as a tensor, if the domains of its arguments have sizes.
+    /// Returns the number of elements of a relation as a tensor, if the domains of its arguments have sizes.
     pub fn relation_size(&self, name: &str, settings: &Settings) -> Option<usize> {
         let rank = self.definition(name).filter(|d| d.relation)?.rank;
         let options = self.options(&BTreeMap::new(), settings, &mut Vec::new())?;
@@ -207,7 +208,7 @@ impl Program {
         source.compile(needed)
     }
 
-    /// The relations among some names that are solved sparsely, with their facts.
+    /// Returns the relations among some names that are solved sparsely, with their facts.
     pub fn facts(
         &self,
         settings: &Settings,
@@ -226,8 +227,9 @@ impl Program {
         Ok(wanted.iter().filter_map(facts).collect())
     }
 
-    /// The facts of a relation that match some arguments, found without evaluating facts they do not depend on; `None`
-    /// if the relation is not solved sparsely. `goal` has the argument of each position, or `None` if it is free.
+    /// Returns the facts of a relation that match some arguments, found without evaluating facts they do not
+    /// depend on; `None` if the relation is not solved sparsely. `goal` has the argument of each position, or
+    /// `None` if it is free.
     pub fn facts_matching(
         &self,
         settings: &Settings,
@@ -269,7 +271,7 @@ impl Program {
         Ok(Some(Facts { width, holds: trie.len() > 0, tuples }))
     }
 
-    /// The tensor of a table that is not used by rules.
+    /// Returns the tensor of a table that is not used by rules.
     pub(crate) fn table_tensor(&self, name: &Name, options: &Options) -> Result<Option<Tensor>, Diagnostic> {
         let Some(table) = options.tables.get(name) else { return Ok(None) };
         let own = self.definition(name).map(|d| (&d.equations[..], d.rank, d.span));

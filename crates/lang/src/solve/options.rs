@@ -51,13 +51,13 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The size of the domain of an argument position, if it has one.
+    /// Returns the size of the domain of an argument position, if it has one.
     pub(crate) fn domain_size(&self, name: &str, position: usize) -> Option<usize> {
         let domain = self.domains.number(name, position)?;
         self.domains.size(domain, |n| self.axes.get(n).map(|a| a.0))
     }
 
-    /// The same options with another number of time steps.
+    /// Returns the same options with another number of time steps.
     pub(crate) fn lasting(self, steps: usize) -> Options {
         Options { steps, ..self }
     }
@@ -92,7 +92,7 @@ impl Options {
         done
     }
 
-    /// True inside something that will be differentiated.
+    /// Returns true while tracing for differentiation.
     pub(crate) fn is_derived(&self) -> bool {
         self.derived.get() > 0
     }
@@ -139,7 +139,8 @@ impl Program {
         }
         if settings.rounds > MOST_ROUNDS {
             let what = format!("a fixpoint may take at most {MOST_ROUNDS} rounds, not {}", settings.rounds);
-            let help = "what does not rest by then creeps, and is better solved than repeated";
+            let help =
+                "if more rounds are needed, convergence is too slow: solve the equation in another way";
             faults.push(Diagnostic::error(settings.place("--rounds", self), what).help(help));
         }
         for name in settings.temperatures.keys().collect::<BTreeSet<_>>() {
@@ -200,7 +201,9 @@ impl Program {
         if !parts.any(|e| builtin::has_temperature(e, self)) {
             let who = if all { "nothing in the program".into() } else { format!("no equation of `{name}`") };
             let what = format!("{who} has a temperature");
-            faults.push(Diagnostic::error(place, what).help("sig(x) without one of its own has it"));
+            faults.push(
+                Diagnostic::error(place, what).help("only sig(x) without a temperature of its own uses one"),
+            );
         }
     }
 }

@@ -50,8 +50,8 @@ fn levels(atom: &Atom, order: &[usize], known: &mut [bool]) -> Vec<Level> {
 }
 
 impl Plan {
-    /// A plan that starts at new tuples of `start`. If that is a literal of the body, `skip` is its position. `count` returns
-    /// how many tuples a relation has.
+    /// Returns a plan that starts at new tuples of `start`. If that is a literal of the body, `skip` is its
+    /// position. `count` returns how many tuples a relation has.
     pub(super) fn new(
         rule: &Rule,
         start: Option<&Atom>,

@@ -18,7 +18,7 @@ pub(super) struct Atom {
 }
 
 impl Atom {
-    /// The variables of its arguments.
+    /// Returns the variables of its arguments.
     pub(super) fn variables(&self) -> impl Iterator<Item = usize> + '_ {
         self.args.iter().filter_map(|a| if let Arg::Var(v, _) = a { Some(*v) } else { None })
     }
@@ -97,7 +97,7 @@ impl Literal {
         out
     }
 
-    /// The name that it reads as a relation, and whether it negates it.
+    /// Returns the name that it reads as a relation, and whether it negates it.
     pub(super) fn atom(&self) -> Option<(&Atom, bool)> {
         match self {
             Literal::Holds(atom) => Some((atom, false)),
@@ -144,7 +144,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// The predicates that each predicate reads.
+    /// Returns the predicates that each predicate reads.
     pub(super) fn needs(&self) -> Vec<Vec<usize>> {
         let mut needs = vec![Vec::new(); self.predicates.len()];
         for rule in &self.rules {

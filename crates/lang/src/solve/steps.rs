@@ -11,8 +11,8 @@ use gradus_ir::Aval;
 use std::collections::{BTreeMap, HashMap};
 
 impl Program {
-    /// The number of time steps: that of `--steps`, of `axis`, and of inputs and constants with time, which must
-    /// agree. If there is none, it is one; an error for a state without a start.
+    /// Returns the number of time steps: that of `--steps`, of `axis`, and of inputs and constants with time,
+    /// which must agree. If there is none, it is one; an error for a state without a start.
     pub(crate) fn steps(
         &self,
         inputs: &BTreeMap<Name, Aval>,
@@ -36,9 +36,9 @@ impl Program {
         if let Some(n) = settings.steps {
             let moves = self.equations.iter().any(|e| timed_refs(e).next().is_some());
             if !moves && self.times.is_empty() {
-                let what = format!("nothing in the program moves with time, so it has no {n} steps");
+                let what = format!("no name in the program depends on time, so it cannot have {n} steps");
                 return Err(Diagnostic::error(settings.place("--steps", self), what)
-                    .help("a name moves with time where an index has a star: H[i,*t+1] = …"));
+                    .help("a name depends on time if an index has a star: H[i,*t+1] = …"));
             }
             // For a time that ends by a condition, `--steps` is the maximum.
             let ends = |(time, _): (&Name, i64)| self.times.contains_key(time);
@@ -78,14 +78,14 @@ impl Program {
             (None, Some(state)) if self.starts(&state.target.name, inputs) => Ok(1),
             (None, Some(state)) => {
                 let time = moving(&state.target.places).map_or("t", |t| t.0);
-                let what = format!("nothing says how many steps `{}` takes", state.target.name);
+                let what = format!("the number of steps of `{}` is not known", state.target.name);
                 let help = match self.read_as_time(state) {
                     Some((name, index)) => format!(
-                        "`{name}` has `{index}`, not `*{index}`, where it is defined: write {name}[*{index}] there, or say it with axis {time} = …"
+                        "`{name}` has `{index}`, not `*{index}`, where it is defined: write {name}[*{index}] there, or declare axis {time} = …"
                     ),
                     None => {
                         format!(
-                            "say it with --steps or with axis {time} = …, or read something at every step"
+                            "set --steps, declare axis {time} = …, or read a tensor that has a value at every step"
                         )
                     }
                 };
@@ -100,7 +100,7 @@ impl Program {
         inputs.contains_key(name) || self.equations.iter().any(|e| e.target.name == *name && at_first(e))
     }
 
-    /// A state that takes one step because nothing says how many steps there are.
+    /// Returns a state that takes one step because nothing determines the number of steps.
     pub fn single_step(&self, inputs: &BTreeMap<Name, Aval>, settings: &Settings) -> Option<&Name> {
         let ahead = |e: &&Equation| moving(&e.target.places).is_some_and(|t| t.1 > 0);
         let state = self.equations.iter().find(ahead).filter(|_| self.times.is_empty())?;
@@ -111,7 +111,7 @@ impl Program {
         (one && open).then_some(&state.target.name)
     }
 
-    /// The undefined conditions of times that these names depend on.
+    /// Returns the undefined conditions of times that these names depend on.
     pub fn undecided(&self, names: &[Name]) -> Vec<&Name> {
         let needed = self.needed(names);
         let own = self.equations.iter().filter(|e| needed.contains(&e.target.name));
@@ -121,7 +121,8 @@ impl Program {
         open
     }
 
-    /// A name that an equation reads with time, but that is defined with a plain index there, and that index.
+    /// Returns a name that an equation reads with time, but that is defined with a plain index there, and
+    /// that index.
     fn read_as_time(&self, e: &Equation) -> Option<(Name, Name)> {
         let own = self.equations.iter().filter(|other| other.target.name == e.target.name);
         own.flat_map(Equation::reads).find_map(|r| {
@@ -133,8 +134,8 @@ impl Program {
         })
     }
 
-    /// The extent of time in an equation with time on its left: that of a constant, or of a tensor read with time as a
-    /// plain index.
+    /// Returns the extent of time in an equation with time on its left: that of a constant, or of a tensor
+    /// read with time as a plain index.
     fn extent_of(&self, time: &Name, e: &Equation, inputs: &BTreeMap<Name, Aval>) -> Option<(usize, Span)> {
         let keys = keys(&e.target);
         if let Some(shape) = array(&e.value).filter(|s| s.len() == keys.len()) {
@@ -153,7 +154,7 @@ impl Program {
         })
     }
 
-    /// The number of time steps for inputs of these types.
+    /// Returns the number of time steps for inputs of these types.
     pub fn time_steps(&self, inputs: &BTreeMap<Name, Aval>, settings: &Settings) -> Result<usize, Faults> {
         let mut faults = Vec::new();
         let options = self.options(inputs, settings, &mut faults);

@@ -6,8 +6,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Hashes a `u32` by one multiplication. Keys are row numbers of the program's own domains, so collisions chosen by an
-/// attacker cost time only.
+/// Hashes a `u32` by one multiplication. Keys are numbers of symbols or integers of the program's own
+/// domains, so collisions chosen by an attacker cost time only.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Mix(u64);
 
@@ -146,7 +146,7 @@ impl Node {
         }
     }
 
-    /// Looks up a value in the column of this level. Returns the rows that follow it.
+    /// Looks up a value in the column of this level. Returns the node that follows it.
     pub(super) fn at(&self, x: u32) -> Option<Option<&Node>> {
         match self {
             Node::Inner(map) => map.get(&x).map(Some),
@@ -221,7 +221,7 @@ impl Trie {
         false
     }
 
-    /// All tuples one after the other, in the relation's own order of columns.
+    /// Returns all tuples one after the other, in the relation's own order of columns.
     pub(super) fn tuples(&self) -> Vec<u32> {
         fn walk(node: &Node, order: &[usize], tuple: &mut [u32], out: &mut Vec<u32>) {
             node.each(|x, below| {
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Numbers that look random.
+    /// Pseudo-random numbers.
     fn numbers(mut state: u64, n: usize, below: u32) -> Vec<u32> {
         let mut next = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

@@ -30,9 +30,9 @@ pub enum Index<E = Expr> {
 
 /// An expression that can appear between the brackets of a tensor.
 pub(crate) trait Inside {
-    /// The text without spaces around operators: `Idx[i]+1`.
+    /// Returns the text without spaces around operators: `Idx[i]+1`.
     fn compact(&self) -> String;
-    /// The names of its indices, in order of appearance.
+    /// Returns the names of its indices, in order of appearance.
     fn index_names(&self) -> Vec<Name>;
 }
 
@@ -63,7 +63,7 @@ impl<E: PartialEq> PartialEq for Place<E> {
 }
 
 impl<E> Index<E> {
-    /// The position of a constant index: 2 for `A[2]`, and the number of a symbol.
+    /// Returns the position of a constant index: 2 for `A[2]`, and the number of a symbol.
     pub fn constant(&self) -> Option<i64> {
         match self {
             Index::At(at) | Index::Symbol(_, at) => Some(*at),
@@ -78,7 +78,7 @@ impl<E> Index<E> {
 }
 
 impl<E> Ref<E> {
-    /// The expressions among the indices.
+    /// Returns the expressions among the indices.
     pub(crate) fn computed(&self) -> impl Iterator<Item = &E> {
         self.places.iter().filter_map(|p| if let Index::Computed(e) = &p.index { Some(&**e) } else { None })
     }
@@ -113,7 +113,7 @@ impl<E> Ref<E> {
 }
 
 impl<E> Place<E> {
-    /// A plain index without offset or dot.
+    /// Makes a plain index without offset or dot.
     pub fn named(name: &Name) -> Place<E> {
         Place { index: Index::Named(name.clone(), 0), dotted: false, span: Span::default() }
     }
@@ -158,7 +158,7 @@ impl Projection {
     pub const ALL: [Projection; 5] =
         [Projection::Sum, Projection::Max, Projection::Min, Projection::Avg, Projection::Prod];
 
-    /// The word of the reduction, as in `max=`.
+    /// Returns the word of the reduction, as in `max=`.
     pub fn word(self) -> &'static str {
         match self {
             Projection::Sum => "sum",
@@ -169,7 +169,7 @@ impl Projection {
         }
     }
 
-    /// The value of the reduction over no elements.
+    /// Returns the value of the reduction over no elements.
     pub fn of_nothing(self) -> f64 {
         match self {
             Projection::Sum => 0.0,
@@ -229,7 +229,7 @@ impl Comparison {
         }
     }
 
-    /// The sign of the comparison.
+    /// Returns the sign of the comparison.
     pub fn sign(self) -> &'static str {
         Comparison::SIGNS.iter().find(|(c, _)| *c == self).map_or("", |(_, s)| s)
     }
@@ -251,13 +251,13 @@ pub struct Array {
 pub(crate) const WHOLE_FLOATS: f64 = 9_007_199_254_740_992.0;
 
 impl Array {
-    /// An array of numbers that are exact as `f64`.
+    /// Makes an array of numbers that are exact as `f64`.
     pub fn new(shape: Vec<usize>, numbers: Vec<f64>) -> Array {
         Array { shape, numbers: numbers.into(), whole: None }
     }
 
-    /// An array with large integers: `vast` lists the position and exact value of each number that `f64` cannot
-    /// represent. If the array also contains a fraction, all numbers are kept as floats.
+    /// Makes an array with large integers: `vast` lists the position and exact value of each number that
+    /// `f64` cannot represent. If the array also contains a fraction, all numbers are kept as floats.
     pub fn with_digits(shape: Vec<usize>, numbers: Vec<f64>, vast: &[(usize, i64)]) -> Array {
         let small = |x: &f64| x.fract() == 0.0 && x.abs() < WHOLE_FLOATS;
         let is_whole = !vast.is_empty() && numbers.iter().filter(|x| !small(x)).count() == vast.len();
@@ -352,7 +352,7 @@ impl Kind {
 }
 
 impl Expr {
-    /// The parts of an expression, in order.
+    /// Returns the parts of an expression, in order.
     pub fn parts(&self) -> Vec<&Expr> {
         let mut out = Vec::new();
         self.any_part(|part| {
@@ -362,7 +362,7 @@ impl Expr {
         out
     }
 
-    /// True for a number, a function of an index, or a tensor (even if the tensor has computed indices).
+    /// Returns true for a number, a function of an index, or a tensor, also one with computed indices.
     pub(crate) fn is_single(&self) -> bool {
         matches!(self.kind, Kind::Number(_) | Kind::Ref(_) | Kind::Of(..))
     }
@@ -439,7 +439,7 @@ impl Expr {
         }
     }
 
-    /// Every tensor read, left to right, with indices as written.
+    /// Returns every tensor read, left to right, with indices as written.
     pub fn refs(&self) -> Vec<&Ref> {
         let mut out = Vec::new();
         self.any_ref(&mut |r| {

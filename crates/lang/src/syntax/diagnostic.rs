@@ -29,13 +29,13 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error at a location.
+    /// Makes an error at a location.
     pub fn error(span: Span, message: impl Into<String>) -> Diagnostic {
         let labels = vec![(span, String::new())];
         Diagnostic { severity: Severity::Error, message: message.into(), labels, help: None }
     }
 
-    /// A warning at a location.
+    /// Makes a warning at a location.
     pub fn warning(span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(span, message) }
     }
@@ -68,7 +68,7 @@ impl Diagnostic {
         }
     }
 
-    /// The primary location.
+    /// Returns the primary location.
     pub fn span(&self) -> Span {
         self.labels.first().map(|l| l.0).unwrap_or_default()
     }
@@ -129,7 +129,7 @@ pub(crate) fn add_near<'a>(
     faults.push(if shown { fault.nearest(wrong, names) } else { fault });
 }
 
-/// The most similar name, if it is similar enough to be a misspelling.
+/// Returns the most similar name, if it is similar enough to be a misspelling.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A single letter has no near misspellings: every other letter would qualify.
     let limit = (1 + wrong.len() / 4).min(wrong.len().saturating_sub(1));
@@ -142,7 +142,7 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
     names.into_iter().filter(alike).map(near).filter(|(d, _)| *d <= limit).min().map(|(_, name)| name)
 }
 
-/// The edit distance: insertions, deletions, substitutions and swaps of neighbours.
+/// Returns the edit distance: insertions, deletions, substitutions and swaps of neighbours.
 fn distance(a: &str, b: &str) -> usize {
     // Names are ASCII. Common prefixes and suffixes are frequent in long programs and cost nothing.
     let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
@@ -196,7 +196,7 @@ impl std::fmt::Display for Faults {
 
 impl std::error::Error for Faults {}
 
-/// A number of indices, in words.
+/// Returns a number of indices as text: `1 index`, `2 indices`.
 pub(crate) fn indices(n: usize) -> String {
     if n == 1 { "1 index".into() } else { format!("{n} indices") }
 }

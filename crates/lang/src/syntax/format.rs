@@ -98,7 +98,7 @@ impl Out<'_> {
     }
 }
 
-/// The statements inside a block or function.
+/// Returns the statements inside a block or function.
 fn inside(statement: &Statement) -> Vec<Statement> {
     match statement {
         Statement::Block(inside, _) => inside.clone(),

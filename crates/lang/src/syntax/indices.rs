@@ -1,10 +1,10 @@
-//! Index names of the surface tree and of Core: those of places, tensors and expressions, renamed or in order; and which
-//! index is a time. Which of them are summed where is decided by `elaborate`.
+//! Collects and renames the index names of entries, tensors and expressions, in the surface tree and in Core,
+//! and finds time indices. `elaborate` decides which indices are summed where.
 
 use super::ast::{Affine, Call, Expr, Index, Inside, Kind, Name, Place, Ref};
 pub(crate) use super::names::Names;
 
-/// The name of the axis that an index entry leaves.
+/// Returns the name of the axis that an index entry leaves.
 pub(crate) fn key<E: Inside>(place: &Place<E>) -> Option<Name> {
     match &place.index {
         // Outside its steps, time is an axis like any other: `All[i,t] = H[i,*t]`.
@@ -15,7 +15,7 @@ pub(crate) fn key<E: Inside>(place: &Place<E>) -> Option<Name> {
     }
 }
 
-/// The names of all axes that an index entry leaves: several for `i+k` and for `Idx[i,k]`.
+/// Returns the names of all axes that an index entry leaves: several for `i+k` and for `Idx[i,k]`.
 pub(crate) fn place_keys<E: Inside>(place: &Place<E>) -> Vec<Name> {
     match &place.index {
         Index::Affine(sum) => sum.terms.iter().map(|t| t.1.clone()).collect(),
@@ -24,7 +24,7 @@ pub(crate) fn place_keys<E: Inside>(place: &Place<E>) -> Vec<Name> {
     }
 }
 
-/// The names of a tensor's axes.
+/// Returns the names of a tensor's axes.
 pub(crate) fn keys<E: Inside>(r: &Ref<E>) -> Vec<Name> {
     let mut out = Vec::new();
     let mut add = |k: Name| {
@@ -52,7 +52,7 @@ impl Inside for Expr {
     }
 }
 
-/// All index names in an expression, including those given as axes.
+/// Returns all index names in an expression, including those given as axes.
 pub(crate) fn occurrences(e: &Expr) -> Names {
     let mut out = Names::new();
     gather(e, &mut out);
@@ -96,14 +96,14 @@ fn words(e: &Expr, out: &mut Names) {
     }
 }
 
-/// The names of the ranges in `at="s=1:3, :"`: explicit, or their text.
+/// Returns the names of the ranges in `at="s=1:3, :"`: explicit, or their text.
 fn range_names(e: &Expr) -> Names {
     let Kind::Text(t) = &e.kind else { return Names::new() };
     let ranges = t.split(',').map(str::trim).filter(|r| r.contains(':') && *r != ":");
     ranges.map(|r| r.split_once('=').map_or(r, |(name, _)| name).into()).collect()
 }
 
-/// The index names in the settings of a call: its axes and ranges.
+/// Returns the index names in the settings of a call: its axes and ranges.
 pub(crate) fn bound_by(call: &Call) -> Names {
     let mut out = Names::new();
     for (k, value) in &call.named {
@@ -116,7 +116,7 @@ pub(crate) fn bound_by(call: &Call) -> Names {
     out
 }
 
-/// The indices of an expression in order of appearance.
+/// Returns the indices of an expression in order of appearance.
 pub(crate) fn in_order(e: &Expr, among: &Names) -> Vec<Name> {
     let mut out: Vec<Name> = Vec::new();
     for r in e.refs() {
@@ -218,14 +218,14 @@ fn renamed_ranges(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Ex
     Kind::Text(all.join(", ").into()).at(e.span)
 }
 
-/// The name with numbers appended, before its primes: `Y_2`, `Y_3`, …
+/// Returns the name with numbers appended, before its primes: `Y_2`, `Y_3`, …
 pub(crate) fn numbered(name: &str, from: usize) -> impl Iterator<Item = Name> {
     let base = name.trim_end_matches('\'');
     let primes = &name[base.len()..];
     (from..).map(move |n| format!("{base}_{n}{primes}").into())
 }
 
-/// The time index among some places and its offset.
+/// Returns the time index among some places and its offset.
 pub(crate) fn moving<E>(places: &[Place<E>]) -> Option<(&Name, i64)> {
     places.iter().find_map(|p| match &p.index {
         Index::Time(name, by) => Some((name, *by)),
@@ -233,8 +233,9 @@ pub(crate) fn moving<E>(places: &[Place<E>]) -> Option<(&Name, i64)> {
     })
 }
 
-/// The time offset of an index entry from the current step, in an equation with this left side. A time with another
-/// name is an ordinary index over all steps. A plain index with the name of the time is read at the current step.
+/// Returns the time offset of an index entry from the current step, in an equation with this left side. A
+/// time with another name is an ordinary index over all steps. A plain index with the name of the time is
+/// read at the current step.
 fn own_time<E, F>(target: &Ref<E>, place: &Place<F>) -> Option<i64> {
     let own = moving(&target.places)?.0;
     match &place.index {
@@ -243,7 +244,7 @@ fn own_time<E, F>(target: &Ref<E>, place: &Place<F>) -> Option<i64> {
     }
 }
 
-/// The time offset of a tensor from the current step.
+/// Returns the time offset of a tensor from the current step.
 pub(crate) fn from_moment<E, F>(target: &Ref<E>, places: &[Place<F>]) -> Option<i64> {
     places.iter().find_map(|p| own_time(target, p))
 }

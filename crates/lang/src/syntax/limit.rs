@@ -31,7 +31,7 @@ pub(crate) fn fits(extents: &[usize]) -> Result<()> {
     }
     let each: Vec<String> = extents.iter().map(usize::to_string).collect();
     let why = format!("has more elements than the {MOST_ELEMENTS} that are allowed");
-    Err(Error::value(format!("a value of {} places", each.join("×")), why))
+    Err(Error::value(format!("a value of {} elements", each.join("×")), why))
 }
 
 /// Makes a tensor, unless these extents are too large.

@@ -41,7 +41,7 @@ impl Names {
         self.0.is_empty()
     }
 
-    /// The names in either set.
+    /// Returns the names in either set.
     pub(crate) fn union<'a>(&'a self, other: &'a Names) -> impl Iterator<Item = &'a Name> {
         self.0.iter().chain(other.0.iter().filter(|n| !self.contains(n)))
     }

@@ -1,7 +1,7 @@
 //! Dependency order: strongly connected components of a graph.
 
-/// The strongly connected components of a graph, dependencies first; `needs` lists the dependencies of each node. Runs
-/// in linear time and without recursion, since chains may be long.
+/// Returns the strongly connected components of a graph, dependencies first; `needs` lists the dependencies
+/// of each node. Runs in linear time and without recursion, since chains may be long.
 pub(crate) fn components(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let n = needs.len();
     let (mut index, mut low, mut on_stack) = (vec![usize::MAX; n], vec![0; n], vec![false; n]);

@@ -162,7 +162,7 @@ fn is_number(kind: &Kind) -> bool {
     matches!(kind, Kind::Number(_)) || matches!(kind, Kind::Array(a) if a.shape.is_empty())
 }
 
-/// The precedence of an expression: higher binds tighter.
+/// Returns the precedence of an expression: higher binds tighter.
 fn tightness(kind: &Kind) -> u8 {
     match kind {
         Kind::Choose(_) => 0,
@@ -225,8 +225,8 @@ impl Display for Expr {
                 for (i, factor) in factors.iter().enumerate() {
                     let least = if i == 0 && !matches!(factor.kind, Kind::Product(_)) { 6 } else { 8 };
                     let text = AtLeast(least, factor).to_string();
-                    // Side by side with what stands before, `[` would be its indices, `(` after a name a call, and a
-                    // text no factor.
+                    // Directly after another factor, `[` would begin its indices, `(` after a name would be a
+                    // call, and a text is not a factor.
                     match text.chars().next() {
                         _ if i == 0 => {}
                         Some('[' | '"') => f.write_str(" * ")?,

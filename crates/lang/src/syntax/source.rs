@@ -22,7 +22,7 @@ impl Span {
         self.file == other.file && self.start <= other.start && other.end <= self.end
     }
 
-    /// The span from the start of this one to the end of the other.
+    /// Returns the span from the start of this one to the end of the other.
     pub fn to(self, other: Span) -> Span {
         Span { end: other.end.max(self.end), ..self }
     }
@@ -38,7 +38,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A text under a name.
+    /// Makes a text with a name for messages.
     pub fn new(name: impl AsRef<str>, text: impl AsRef<str>) -> Source {
         // Removes the byte order mark that some editors write.
         let text = text.as_ref().trim_start_matches('\u{feff}');
@@ -53,7 +53,7 @@ impl Source {
         (line, before.chars().rev().take_while(|c| *c != '\n').count() + 1)
     }
 
-    /// The span of an option in a command (`--steps`, `--set K=`), including its value.
+    /// Returns the span of an option in a command (`--steps`, `--set K=`), including its value.
     pub fn option(&self, option: &str, file: u32) -> Option<Span> {
         let start = self.text.find(option)?;
         let rest = &self.text[start + option.len()..];
@@ -65,7 +65,7 @@ impl Source {
         Some(Span { file, start: start as u32, end: end as u32 })
     }
 
-    /// The text of a span.
+    /// Returns the text of a span.
     pub fn slice(&self, span: Span) -> &str {
         let (start, end) = (span.start as usize, span.end as usize);
         self.text.get(start.min(self.text.len())..end.min(self.text.len())).unwrap_or("")

@@ -29,7 +29,8 @@ const SINGLE: &[&str] =
 /// A token and its location.
 pub(crate) type Spanned = (Token, Span);
 
-/// The tokens of a text without comments, ending in `End`; characters that form no token are reported and skipped.
+/// Returns the tokens of a text without comments, ending in `End`; characters that form no token are reported
+/// and skipped.
 pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec<Spanned> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(text.len() / 3 + 1);
@@ -89,11 +90,11 @@ pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec
                         b'\'' => "'".into(),
                         _ => text[start..at].escape_debug().collect(),
                     };
-                    let what = format!("`{shown}` has no meaning in a program");
+                    let what = format!("unexpected character `{shown}`");
                     let mut fault = Diagnostic::error(span(start, at), what);
                     match byte {
-                        b'\'' => fault = fault.help("texts stand between double quotes: \"o\""),
-                        b'^' => fault = fault.help("a power is x ** 2"),
+                        b'\'' => fault = fault.help("write texts in double quotes: \"o\""),
+                        b'^' => fault = fault.help("write a power as x ** 2"),
                         _ => {}
                     }
                     if faults.len() < MOST_FAULTS {
@@ -109,7 +110,7 @@ pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec
     out
 }
 
-/// The longest sign that bytes begin with.
+/// Returns the longest sign that bytes begin with.
 fn sign(bytes: &[u8]) -> Option<&'static str> {
     let among = |signs: &'static [&'static str]| signs.iter().find(|s| begins(bytes, s)).copied();
     // Fast path: most signs are not followed by another sign.
@@ -140,8 +141,8 @@ fn number(text: &str, span: Span, faults: &mut Vec<Diagnostic>) -> Token {
     Token::Number(0.0)
 }
 
-/// The end of a number: digits, a point with optional digits, an exponent. Further points with digits are included, so
-/// that `1.2.3` is reported as one invalid number.
+/// Returns the end of a number: digits, a point with optional digits, an exponent. Further points with digits
+/// are included, so that `1.2.3` is reported as one invalid number.
 fn number_end(bytes: &[u8], mut at: usize) -> usize {
     let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
     at += digits(at);

@@ -1,21 +1,22 @@
-//! One call or more of every builtin, beside the tensor crate's function: sizes differ from axis to axis.
+//! At least one call of every builtin, with the tensor crate's function to compare with. Axes have different
+//! sizes.
 
 use gradus_ir::DType;
 use gradus_tensor::Tensor;
 
-/// A call and what it must give.
+/// A call and its expected result.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     /// The indices of the left side.
     pub(crate) left: &'static str,
     pub(crate) call: String,
-    /// Names and extents of what is differentiated by.
+    /// The names and extents of the inputs, with respect to which the call is differentiated.
     pub(crate) inputs: &'static [(&'static str, &'static [usize])],
-    /// Lines before it: constants.
+    /// Lines before the call: constants.
     pub(crate) before: &'static str,
-    /// The same by the tensor crate.
+    /// Computes the same with the tensor crate.
     pub(crate) expected: Expected,
-    /// If true, there is a derivative.
+    /// If true, the call has a derivative.
     pub(crate) smooth: bool,
 }
 
@@ -55,7 +56,7 @@ fn matrix(name: &'static str, call: &str, expected: Expected) -> Case {
     case(name, IJ, call, X, expected)
 }
 
-/// Functions of one number, where they bend and where not.
+/// Functions of one number, at kinks and elsewhere.
 fn unary() -> Vec<Case> {
     let all: Vec<(&'static str, Expected)> = vec![
         ("relu", |t| (&t[0] - 0.6).relu()),
@@ -319,7 +320,7 @@ pub(crate) fn fourier() -> Vec<Case> {
     ]
 }
 
-/// Numbers of other kinds.
+/// Functions on other dtypes.
 pub(crate) fn kinds() -> Vec<Case> {
     vec![
         case("complex", IJ, "imag(complex(X[i,j], 2 Y1[i,j]) complex(0, 1))", XY, |t| t[0].clone()),
@@ -341,7 +342,7 @@ pub(crate) fn kinds() -> Vec<Case> {
     ]
 }
 
-/// Words at a state, and the state behind them.
+/// Random words for a state, and the next state.
 fn words() -> (Tensor, Tensor) {
     let state = ints(&[1, 2, 3, 4], &[4]).to_dtype(DType::U32);
     let shape = [2usize, 3][..].into();

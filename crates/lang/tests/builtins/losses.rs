@@ -1,4 +1,4 @@
-//! Losses beside the tensor crate's.
+//! Compares losses with the tensor crate.
 
 use super::cases::{Case, case, ints};
 use gradus_tensor::{

@@ -1,4 +1,4 @@
-//! Linear algebra, images and arrays beside the tensor crate's.
+//! Compares linear algebra, images and arrays with the tensor crate.
 
 use super::cases::{Case, X, case, ints};
 use gradus_ir::DType;
@@ -32,7 +32,7 @@ fn symmetric(name: &'static str, left: &'static str, settings: &str, expected: E
     case(name, left, &call, SQUARE, expected).after(STEEP)
 }
 
-/// The solution for vectors, taken as columns.
+/// Returns the solution for vectors, taken as columns.
 fn columns(t: &[Tensor]) -> Tensor {
     steep(t).solve(&t[1].unsqueeze(-1)).squeeze(-1)
 }
@@ -65,7 +65,7 @@ pub(crate) fn linalg() -> Vec<Case> {
         case("trace", "", "trace(X[i,j])", X, |t| t[0].trace()),
         case("solve", "[b,i,k]", "solve(A[b,i,j] + D[i,j], Z[b,i,k])", solving, |t| steep(t).solve(&t[1]))
             .after(STEEP),
-        // Vectors, one for each matrix, also where there are as many matrices as rows.
+        // One vector per matrix, also if there are as many matrices as rows.
         case(
             "solve",
             "[b,j]",
@@ -148,7 +148,7 @@ pub(crate) fn linalg() -> Vec<Case> {
         case("tril", "[i,j]", "tril(X[i,j], diagonal=1)", X, |t| t[0].tril(1)),
         case("triu", "[i,j]", "triu(X[i,j], diagonal=1)", X, |t| t[0].triu(1)),
         square("slogdet", "[b]", "", |t| steep(t).slogdet().0),
-        // Of full rank nothing is cut off.
+        // With full rank nothing is truncated.
         case("tucker_dense", "[i,j]", "tucker_dense(X[i,j], rank=[3, 4])", X, |t| {
             t[0].gt(0.5).to_dtype(DType::F64)
         })
@@ -422,7 +422,8 @@ pub(crate) fn arrays() -> Vec<Case> {
     };
     vec![
         case("gather", "[i,k]", "gather(X[i,j], Ids[i,k], axis=j)", X, |t| t[0].gather(1, &ids())).after(IDS),
-        // By name: for every i a row of its own, all of r; the axes as the left side has them.
+        // Axes are matched by name: each `i` has its own positions, for all `r`, and the left side orders the
+        // axes.
         case("gather", "[k,r,i]", "gather(X[r,i,v], Ids[i,k])", &[("X", &[5, 3, 4])], |t| {
             let wide = ids().unsqueeze(0).expand([5, 3, 2]);
             t[0].gather(2, &wide).permute([2, 0, 1])

@@ -1,4 +1,4 @@
-//! Gradient programs beside the graph's own gradient and central differences.
+//! Compares gradient programs with the graph's own gradient and with central differences.
 
 use gradus_ir::{Aval, DType, transform};
 use gradus_lang::ast::Name;
@@ -11,7 +11,7 @@ pub(crate) fn load(text: &str) -> Program {
     Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{f}"))
 }
 
-/// Numbers that look random and are the same every time.
+/// Pseudo-random numbers that depend on `seed` only.
 pub(crate) fn numbers(seed: &str, n: usize) -> Vec<f64> {
     let mut state =
         seed.bytes().fold(0x9E3779B97F4A7C15u64, |h, b| (h ^ b as u64).wrapping_mul(0x100000001B3));
@@ -28,7 +28,7 @@ pub(crate) fn settings(steps: Option<usize>) -> Settings {
     Settings { float: DType::F64, steps, ..Settings::default() }
 }
 
-/// Checks the gradients of all inputs of a program with a loss; gives the gradient program.
+/// Checks the gradients of all inputs of a program with a loss. Returns the gradient program.
 pub(crate) fn check_with(text: &str, shapes: &[(&str, &[usize])], steps: Option<usize>) -> String {
     let program = load(text);
     let tensor = |name: &str, shape: &[usize]| {
@@ -37,7 +37,7 @@ pub(crate) fn check_with(text: &str, shapes: &[(&str, &[usize])], steps: Option<
     let inputs: BTreeMap<Name, Tensor> = shapes.iter().map(|(n, s)| (Name::from(*n), tensor(n, s))).collect();
     let gradient = program.gradient(&GradientOptions::default()).unwrap_or_else(|f| panic!("{text}\n{f}"));
     let shown = gradient.text();
-    // The text reads back as the same program.
+    // The text parses to the same program.
     let whole = load(&format!("{}\n{shown}", program.open_text()));
     let wanted: Vec<Name> = inputs.keys().map(|n| Name::from(format!("Grad_{n}"))).collect();
     let settings = settings(steps);
@@ -75,7 +75,8 @@ pub(crate) fn check_with(text: &str, shapes: &[(&str, &[usize])], steps: Option<
         let close = (slope - difference).abs() <= 1e-6 * (1.0 + difference.abs());
         assert!(close, "{text}\n{shown}\nGrad_{name}: {slope} beside {difference}");
     }
-    // Fixpoints end in as many rounds as it takes; their graphs have no reverse mode of their own to compare with.
+    // The number of rounds of a fixpoint is unknown before the run, so its graph has no reverse mode to
+    // compare with.
     if !lowered.has_fixpoints() {
         let pulled = transform::vjp(&lowered.graph, &(0..inputs.len()).collect::<Vec<_>>()).unwrap();
         let one = Tensor::from_slice(&[1.0f64], []);

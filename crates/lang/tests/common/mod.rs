@@ -4,7 +4,7 @@ pub(crate) mod check;
 
 use gradus_lang::ast::{Equation, Function, Statement};
 
-/// The same statements, wherever they stand.
+/// Returns true if statements are equal up to their locations.
 pub(crate) fn same(a: &[Statement], b: &[Statement]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_statement(a, b))
 }

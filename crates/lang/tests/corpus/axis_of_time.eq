@@ -1,3 +1,3 @@
 X[i,*t] = const([[1, 2], [3, 4]])
 Y[i,*t] = cumsum(X[i,*t], axis=t)
-# fails: time is no axis in a line with `*t` on its left
+# fails: time is not an axis in a line with `*t` on its left

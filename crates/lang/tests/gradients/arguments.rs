@@ -1,5 +1,5 @@
-//! Arguments that are expressions lie as they are written: a function finds in `f(1 T[i,j])` what it finds in `f(T[i,j])`,
-//! whatever the left side is.
+//! Arguments that are expressions have their axes in the order in which they are written: `f(1 T[i,j])` is
+//! `f(T[i,j])` for every left side.
 
 use crate::common::check::{check_with, load, numbers, settings};
 use gradus_lang::ast::Name;
@@ -90,7 +90,7 @@ fn products_lie_as_they_are_written() {
     ] {
         let far = (&value(inside, shapes) - &value(apart, shapes)).abs().max(()).item::<f64>().unwrap();
         assert!(far <= 1e-12, "{inside}: {far}");
-        // Its gradient asks for a line of its own.
+        // The error for its gradient asks for an equation of its own.
         if inside.contains("transpose") {
             continue;
         }
@@ -101,7 +101,7 @@ fn products_lie_as_they_are_written() {
     }
 }
 
-/// An index that stands twice is one axis for what is cut as well.
+/// An index that appears twice is one axis, also if a part of the tensor is read.
 #[test]
 fn diagonals_beside_places() {
     check_with("Loss = C[k,k,-1]**2", &[("C", &[2, 2, 3])], None);

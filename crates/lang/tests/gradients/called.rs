@@ -1,4 +1,5 @@
-//! Indices that are called differently on different lines: new ones of functions, those of ranges, those with offsets.
+//! Gradients with indices that have different names on different lines: new ones of functions, ranges,
+//! offsets.
 
 use super::check_with;
 use crate::common::check::{load, settings};
@@ -6,7 +7,7 @@ use gradus_lang::GradientOptions;
 use gradus_lang::ast::Name;
 use std::collections::BTreeMap;
 
-/// The gradient of a name, plain and merged.
+/// Returns the gradient of a name, plain and merged.
 fn gradients(text: &str, of: &str) -> [Vec<f64>; 2] {
     [false, true].map(|merged| {
         let program = load(text);
@@ -32,7 +33,7 @@ pub(super) fn gives(text: &str, of: &str, expected: &[f64]) {
 const BACK: &str = "fn f(a[x]) -> o[y] { o[y] = a[y=::-1] a[y] a[y] }\n";
 const OUTER: &str = "fn ou(a[x]) -> o[x,x'] { o[x,x'] = a[x] a[x'] a[x'] }\n";
 
-/// A function whose result has an index of its own, as a part of something.
+/// A function whose result has a new index, as a part of a right side.
 #[test]
 fn new_indices_of_functions() {
     let turned =
@@ -66,7 +67,8 @@ fn new_indices_of_functions() {
     check_with(&format!("{BACK}{moments}"), &[("X", &[3, 4]), u], Some(4));
 }
 
-/// Arguments that keep an index for what stands beside the call, which decides what the call works along too.
+/// Arguments that keep an index because other factors use it. This also determines the axis that the call
+/// works along.
 #[test]
 fn indices_kept_for_neighbours() {
     let (v, u, m) = (("V", &[3][..]), ("U", &[3][..]), ("M", &[3, 3][..]));
@@ -93,7 +95,7 @@ fn indices_kept_for_neighbours() {
     }
 }
 
-/// Sums stay where they are in the equation, whoever else of it stands on a line of the gradient.
+/// Sums close at the same expression as in the equation, whatever else of it a gradient line contains.
 #[test]
 fn sums_around_what_is_left() {
     let (v, u, m) = (("V", &[3][..]), ("U", &[3][..]), ("M", &[3, 3][..]));
@@ -129,7 +131,7 @@ fn calls_by_place_under_conditions() {
     }
 }
 
-/// A new index under the name of another, of another size.
+/// A new index with the name of another index of another size.
 #[test]
 fn new_indices_called_as_others() {
     let part = "V[i] = const([1, 2, 3, 4])\nfn f(a[x]) -> o[y] { o[y] = a[y=1:3] }\n";
@@ -137,7 +139,7 @@ fn new_indices_called_as_others() {
     gives(&format!("{part}T[s] = 3 f(V[s])\nLoss = T[s] T[s]"), "V", &[0.0, 36.0, 54.0, 0.0]);
 }
 
-/// Ranges with names beside others of these names, merged too.
+/// Named ranges and indices with the same names, also in merged gradients.
 #[test]
 fn named_ranges() {
     let (e, v) = (|x: f64| x.exp(), "V[j] = const([1, 2, 3])\n");
@@ -156,7 +158,8 @@ fn named_ranges() {
     check_with(state, &[("V", &[3]), ("U", &[3])], Some(3));
 }
 
-/// Conditions that are joined sum apart: an index that two of them sum over is none of what they choose.
+/// Combined conditions have separate sums: an index that two of them sum over is not an index of the chosen
+/// value.
 #[test]
 fn conditions_that_sum_over_one_index() {
     let shapes: &[(&str, &[usize])] = &[("M", &[3, 3]), ("N", &[3, 3]), ("U", &[3]), ("V", &[3])];
@@ -165,7 +168,7 @@ fn conditions_that_sum_over_one_index() {
         "T[s] when M[s,q] V[q] > 0.5 = w(N[s=::-1,-1] cumsum(tanh(N[r,s]), axis=\"r\"), U[s])",
         "T[s] when M[s,q] V[q] > 0.5 = U[r] sin((2 + N[s,s+1] ** 2) ** sin(cumsum(U[r])))",
         "E[s] = exp(U[s])\nT[s] = (M[s,q] V[q] > 0.5 ? E[s] : 0) + (N[s,q] U[q] > 0.9 ? sin(E[s]) : V[s])",
-        // A condition that comes from elsewhere, to where its index means another.
+        // A condition from another line, whose index has another meaning here.
         "E[s] = exp(U[s]) / (2 + M[s,q] V[q])\nT[s] = M[s,q] V[q] > 0.5 ? log(E[s]) : 0",
         "T[s] = M[s,q] V[q] > 0.5 ? sin(tanh(U[s]) exp(M[s,q] V[q])) : 0",
         "E[s] = exp(U[s])\nT[s] when N[s,q] U[q] > 0.9 = M[s,q] V[q] > 0.5 ? log(E[s]) : 0",
@@ -189,7 +192,8 @@ fn sums_around_powers() {
     }
 }
 
-/// The axes that a reduction leaves give the number of repetitions, and a choice around a mean is summed before it.
+/// The axes that remain after a reduction give the number of repetitions. A choice around a mean is summed
+/// before the mean.
 #[test]
 fn repeated_beside_reductions() {
     let shapes: &[(&str, &[usize])] = &[("M", &[3, 3]), ("N", &[3, 4]), ("U", &[3]), ("V", &[3])];
@@ -205,7 +209,8 @@ fn repeated_beside_reductions() {
     }
 }
 
-/// Axes that a function names by the left side follow those that appear, also after the call got a line of its own.
+/// Axes that the left side names follow those that appear in the call, also if the call has a line of its
+/// own.
 #[test]
 fn new_indices_within_choices() {
     for y in ["U[q] > 0 ? f(V[q]) : N[q,s]", "where(U[q] > 0.4, f(V[q]) tanh(U[r]), N[q=::-1,s])"] {
@@ -214,7 +219,7 @@ fn new_indices_within_choices() {
     }
 }
 
-/// Names that a gradient needs are none that the program declares: those have sizes of their own.
+/// New indices of a gradient do not have names of declared axes, which have their own sizes.
 #[test]
 fn declared_names_are_no_fresh_ones() {
     let text = "axis q = 3\naxis q' = 2\nZ[q'] = const([1, 2])\nE[s] = exp(U[s]) / (2 + M[s,q] V[q])\n\
@@ -229,7 +234,7 @@ fn declared_names_are_no_fresh_ones() {
     check_with(ranges, &[("X", &[4]), ("V", &[5])], None);
 }
 
-/// Choices that are written as calls, where something works along an axis of them.
+/// Choices written as calls, as arguments of functions that work along one of their axes.
 #[test]
 fn along_calls_that_choose() {
     let cases = [
@@ -247,7 +252,7 @@ fn along_calls_that_choose() {
     }
 }
 
-/// Functions of numbers with all moments at once, others at each.
+/// Functions of scalars are evaluated for all steps at once, others at each step.
 #[test]
 fn functions_of_numbers_over_time() {
     for body in ["softmax(x)", "cumsum(x) x", "sum(x) sin(x)", "tanh(x) x"] {

@@ -1,8 +1,8 @@
-//! Gradients at offsets and fixed steps, with values of PyTorch or worked out on paper.
+//! Gradients of reads at offsets and fixed steps, compared with PyTorch or derived values.
 
 use super::called::gives;
 
-/// A step that reads the first step of its own state, directly and below functions.
+/// A step that reads the first step of its own state, directly and inside functions.
 #[test]
 fn first_step_read_at_every_step() {
     let program = |step: &str| {
@@ -20,7 +20,7 @@ fn first_step_read_at_every_step() {
     gives(&whole, "C", &[0.0, 1.1611911425449168, 2.0754876848653803, 0.0]);
 }
 
-/// An index that is written at two axes, at one of them with an offset: only the last row is outside.
+/// An index at two axes of the left side, at one of them with an offset: only the last write is out of range.
 #[test]
 fn diagonals_at_offsets() {
     let below = "C[p,q] = const([[1, 2], [3, 4], [5, 6]])\nS[k] = C[k,k-1]\nLoss = S[k] S[k]";
@@ -39,7 +39,8 @@ fn sizes_of_other_terms() {
     gives(text, "Z", &[144.0, 144.0]);
 }
 
-/// A function of the program in a step, none of whose arguments has time: its gradient is that of one step.
+/// A function of the program is called in a step with arguments without time: its gradient is that of one
+/// step.
 #[test]
 fn functions_without_time_in_steps() {
     let text = "fn bend(x, w) -> y { let h = tanh(x w); y = h x - w }\nD = const(1.04)\nV = const(-0.8957)\n\

@@ -1,4 +1,5 @@
-//! Random equations of ranges, offsets and functions with indices of their own: gradients, plain and merged, of all that run.
+//! Random equations with ranges, offsets and functions with new indices. Checks the plain and merged
+//! gradients of those that run.
 
 use crate::common::check::{check_with, load, numbers, settings};
 use gradus_ir::{Aval, transform};
@@ -59,7 +60,8 @@ fn random_equations() {
         let text = program().new_tree(&mut runner).unwrap().current();
         let program = load(&text);
         let runs = program.run(&inputs, &settings(None), &["Loss".into()]).is_ok();
-        // A call whose argument keeps an index for its neighbours may be asked to have an equation of its own.
+        // If an argument of a call keeps an index because of other factors, the gradient may require that the
+        // call has its own equation.
         if runs && program.gradient(&GradientOptions::default()).is_ok() {
             check_with(&text, &shapes, None);
             ran += 1;
@@ -88,7 +90,7 @@ fn wide_place() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Everything in everything: choices, reductions, quotients and calls.
+/// Nested choices, reductions, quotients and calls.
 fn wide() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         (select(vec!["V", "U"]), wide_place()).prop_map(|(n, p)| format!("{n}[{p}]")),
@@ -135,7 +137,7 @@ fn wide_program() -> impl Strategy<Value = String> {
     })
 }
 
-/// The gradient of a loss as the core derives it, as equations again: the same values.
+/// Raises the gradient that the core computes, and checks that the equations have the same values.
 fn raised(program: &Program, inputs: &BTreeMap<Name, Tensor>) {
     let avals: BTreeMap<Name, Aval> = inputs.iter().map(|(n, t)| (n.clone(), t.aval().unwrap())).collect();
     let lowered = program.lower(&avals, &settings(None), &["Loss".into()]).unwrap();
@@ -156,7 +158,7 @@ fn raised(program: &Program, inputs: &BTreeMap<Name, Tensor>) {
     }
 }
 
-/// Random choices, guards and reductions of everything.
+/// Random choices, guards and reductions.
 #[test]
 fn random_choices() {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(600);
@@ -169,7 +171,7 @@ fn random_choices() {
     let (mut ran, mut wrong) = (0, Vec::new());
     for case in 0..cases {
         let text = wide_program().new_tree(&mut runner).unwrap().current();
-        // Not all that is made up has a meaning.
+        // Not every generated program is valid.
         let Ok(program) = Program::parse(Source::new("test", &text)) else { continue };
         let Ok(out) = program.run(&inputs, &settings(None), &["Loss".into()]) else { continue };
         let finite = out[&Name::from("Loss")].item::<f64>().unwrap().is_finite();
@@ -177,7 +179,7 @@ fn random_choices() {
             ran += 1;
             let holds = || {
                 check_with(&text, &shapes, None);
-                // Every eighth, since it takes as long as all the rest.
+                // Every eighth program, because this takes as long as all other checks.
                 if ran % 8 == 0 {
                     raised(&program, &inputs);
                 }

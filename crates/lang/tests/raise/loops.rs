@@ -1,4 +1,4 @@
-//! Loops as equations: over virtual time where they are long, and read back with the same values.
+//! Raises loops to equations, long ones to virtual time, and checks that the equations have the same values.
 
 use super::{numbers, round_trip};
 use gradus_ir::{DType, Graph, transform};
@@ -9,7 +9,7 @@ fn f64s(seed: usize, shape: &[usize]) -> Tensor {
     Tensor::from_slice(&numbers(seed, n), shape.to_vec()) - 0.5
 }
 
-/// A graph, and the gradient of its sum, as equations without a foreign word.
+/// Raises a graph and the gradient of its sum, without calls of `graph`.
 fn both_ways(graph: &Graph) -> [String; 2] {
     let wrt: Vec<usize> = (0..graph.inputs().len()).collect();
     let texts = [round_trip(graph), round_trip(&transform::vjp(graph, &wrt).unwrap())];
@@ -91,7 +91,7 @@ fn loops_of_other_lengths_and_within_each_other() {
     both_ways(&graph);
 }
 
-/// Counters, carries that never change, registers that shift, and what is only a function of the steps.
+/// Counters, constant carries, shift registers, and values that depend only on the step.
 #[test]
 fn carries_of_every_kind() {
     let (x, h) = (f64s(1, &[20, 2, 3]), f64s(2, &[2, 3]));
@@ -131,8 +131,7 @@ fn a_loop_with_a_condition_comes_to_rest() {
     both_ways(&bounded);
 }
 
-/// Nothing but the condition ends such a loop: not what is infinite or no number, not many rounds; whole numbers keep their
-/// bits.
+/// Only the condition ends such a loop: not infinities, NaN or many rounds. Integers keep their bits.
 #[test]
 fn only_the_condition_ends_a_loop() {
     let x = Tensor::from_slice(&[1.5f32, 3.0], [2]);
@@ -171,7 +170,8 @@ fn complex_numbers_in_loops() {
     both_ways(&graph);
 }
 
-/// The values that a region computes of this step's input only are not part of the recursion, though the region is.
+/// Values that a region computes from the input of this step only are not part of the recursion, even if the
+/// region is.
 #[test]
 fn regions_that_mix_states_and_inputs() {
     let (x, h) = (f64s(1, &[20, 6]), f64s(2, &[2, 3]));

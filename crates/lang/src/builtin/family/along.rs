@@ -57,7 +57,7 @@ pub(crate) static TABLE: &[Builtin] = &[
         if k > n {
             return Tensor::failed(Error::value(
                 "topk",
-                format!("cannot give {k} of {n} places: k={k} is too large"),
+                format!("cannot select {k} of {n} elements: k={k} is too large"),
             ));
         }
         let (values, ids) = a[0].topk(k, s.axis(), s.flag("largest"));

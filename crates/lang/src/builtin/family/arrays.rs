@@ -119,7 +119,7 @@ fn gather(a: &[&Tensor], _: &Settings) -> Tensor {
 fn slice(a: &[&Tensor], s: &Settings) -> Tensor {
     match places(&slice_at(s.word("at"), a[0].rank())) {
         Some(places) => a[0].at(places),
-        None => Tensor::failed(Error::value("at", "must hold places and ranges: \"0, 1:3, :\"")),
+        None => Tensor::failed(Error::value("at", "must contain positions and ranges: \"0, 1:3, :\"")),
     }
 }
 
@@ -132,7 +132,8 @@ pub(crate) fn slice_at(text: &str, rank: usize) -> String {
     here.collect::<Vec<_>>().join(", ")
 }
 
-/// The names of the remaining axes: a range's own name or text, or the tensor's name for an axis that is kept in full.
+/// Returns the names of the remaining axes: a range's own name or text, or the tensor's name for an axis that
+/// is kept in full.
 pub(crate) fn slice_axes(text: &str, axes: &[Name]) -> Vec<Name> {
     let left = |(i, t): (usize, &str)| match t.trim() {
         ":" => axes.get(i).cloned(),

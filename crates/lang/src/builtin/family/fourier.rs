@@ -40,7 +40,7 @@ fn complex(a: &[&Tensor]) -> Tensor {
     a.get(1).map_or_else(|| a[0].clone(), |imag| a[0].complex(*imag))
 }
 
-/// The part of a complex tensor that the setting `part` selects.
+/// Returns the part of a complex tensor that the setting `part` selects.
 pub(super) fn part(z: &Tensor, s: &Settings) -> Tensor {
     if s.word("part").starts_with("imag") { z.imag() } else { z.real() }
 }

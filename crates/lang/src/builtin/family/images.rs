@@ -257,7 +257,8 @@ fn avg_pool_options(s: &Settings) -> AvgPoolOptions {
     }
 }
 
-/// The number of axes of an image: all after the batch and channel axes, or all axes if the rank is at most 2.
+/// Returns the number of axes of an image: all after the batch and channel axes, or all axes if the rank is
+/// at most 2.
 fn image_axes(x: &Tensor) -> usize {
     if x.rank() > 2 { x.rank() - 2 } else { x.rank() }
 }

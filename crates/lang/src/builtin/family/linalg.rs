@@ -99,7 +99,7 @@ pub(crate) static TABLE: &[Builtin] = &[
         .with(Derivative::None),
 ];
 
-/// The result that the setting `part` selects.
+/// Returns the result that the setting `part` selects.
 fn chosen<const N: usize>(s: &Settings, parts: [(&str, Tensor); N]) -> Tensor {
     let asked = parts.iter().position(|p| p.0 == s.word("part")).unwrap_or(0);
     parts[asked].1.clone()

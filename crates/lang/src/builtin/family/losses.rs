@@ -144,7 +144,7 @@ pub(crate) static TABLE: &[Builtin] = &[
 const LABELS: Params = &[tensor("x"), tensor("target").taking(Takes::Still)];
 const POISSON: &[Key] = &[flag("log_input", true), flag("full", false), number("eps", 1e-8), REDUCTION];
 
-/// The reduction of a loss: its mean, its sum, or none.
+/// Returns the reduction of a loss: its mean, its sum, or none.
 fn reduction(s: &Settings) -> Reduction {
     match s.word("reduction") {
         "sum" => Reduction::Sum,
@@ -159,7 +159,7 @@ fn classes(x: &Tensor, s: &Settings) -> Tensor {
     last.reshape([-1, last.dim(-1) as i64])
 }
 
-/// The class of each observation.
+/// Returns the class of each observation.
 fn labels(a: &[&Tensor], s: &Settings) -> Tensor {
     let mut extents = a[0].shape().to_vec();
     extents[s.axis() as usize] = 1;

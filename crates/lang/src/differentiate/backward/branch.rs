@@ -8,7 +8,8 @@ use crate::elaborate::core::{Call, Expr};
 use crate::syntax::ast::Name;
 
 impl Back<'_, '_> {
-    /// The conditions under which the value of the equation contributes: where its name is needed, and its guard.
+    /// Returns the conditions under which the value of the equation contributes: where its name is needed,
+    /// and its guard.
     pub(super) fn conditions(&self) -> Vec<Mask> {
         let (e, program, needed) = (self.equation, self.program, &self.walk.needed);
         let elsewhere = || {
@@ -23,7 +24,7 @@ impl Back<'_, '_> {
         elsewhere.into_iter().chain(e.guard.clone()).map(Mask::new).collect()
     }
 
-    /// Does something inside of branches.
+    /// Runs `f` inside further branches.
     pub(super) fn under(&mut self, masks: Vec<Mask>, f: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
         let before = self.masks.len();
         self.masks.extend(masks);
@@ -52,7 +53,7 @@ impl Back<'_, '_> {
         Some(())
     }
 
-    /// A cotangent where the current branches are taken.
+    /// Returns a cotangent that is 0 where the current branches are not taken.
     pub(super) fn chosen(&mut self, ct: Expr) -> Expr {
         let masks = self.masks.clone();
         nested(&self.masks_apart(&masks), ct)
@@ -63,8 +64,8 @@ impl Back<'_, '_> {
         masks.iter().map(|m| Mask { condition: self.copy_all(&m.condition), ..m.clone() }).collect()
     }
 
-    /// Goes back through a call. Where its derivative is not a factor, its cotangent is chosen before: positions that the
-    /// call mixes, and indices that an argument lacks, cannot be told apart after it.
+    /// Goes back through a call. If its derivative is not a factor, the branches are applied to the cotangent
+    /// first: the derivative combines positions that the call mixes, and indices that an argument lacks.
     pub(super) fn through(&mut self, e: &Expr, c: &Call, ct: Expr) -> Option<()> {
         if self.masks.is_empty() {
             return self.call(e, c, ct);

@@ -10,8 +10,8 @@ use crate::syntax::indices::moving;
 use std::collections::HashMap;
 
 impl Back<'_, '_> {
-    /// The cotangent of a positional call that is a part of a right side. Indices that the result lacks would be taken for
-    /// names of its axes.
+    /// Returns the cotangent of a positional call that is a part of a right side, without indices that the
+    /// result lacks: these would be taken for names of its axes.
     fn without_others(&self, e: &Expr, ct: Expr) -> Expr {
         let own = e.axis_order(self.program);
         // Contributions of a line with time are summed over its steps where they are added.
@@ -22,11 +22,11 @@ impl Back<'_, '_> {
         }
     }
 
-    /// The cotangent of a call, summed over others than its indices. After that, a branch counts as taken if it is taken
-    /// at any of their positions.
+    /// Returns the cotangent of a call, summed over others than its indices. After that, a branch counts as
+    /// taken if it is taken at any of their positions.
     fn closing(&mut self, e: &Expr, c: &Call, ct: Expr) -> Expr {
         let mut own = e.axis_order(self.program);
-        if c.leans(self.program) {
+        if c.takes_names_from_left(self.program) {
             own.extend(keys(&self.equation.target));
         }
         let (ct, gone) = self.closed(ct, &own);
@@ -41,7 +41,7 @@ impl Back<'_, '_> {
             Derivative::Stop => return Some(()),
             Derivative::None => {
                 let what = format!("`{}` has no derivative", c.function);
-                let help = "stop_gradient(…) around it says that none is meant";
+                let help = "write stop_gradient(…) around it if no gradient is wanted";
                 self.walk.blocked.push(Diagnostic::error(e.span, what).here("needed here").help(help));
                 return Some(());
             }
@@ -50,7 +50,7 @@ impl Back<'_, '_> {
         }
         if &*c.function == "sig" && c.args.len() == 1 {
             let what = "`sig` without a temperature is a step, which has no derivative";
-            let help = "give it one, sig(x, T), or run with --temperature, which its gradient follows";
+            let help = "give it one, sig(x, T), or set --temperature, which its gradient uses too";
             self.walk.doubtful.push(Diagnostic::warning(e.span, what).here("needed here").help(help));
         }
         // If all axes are reduced, their names do not matter, so the argument may take them from the left side.
@@ -81,11 +81,11 @@ impl Back<'_, '_> {
         let ct = self.closing(e, c, ct);
         let whole = self.equation.value == *e;
         let ct = match &c.callee.base {
-            Base::User(_) if c.leans(self.program) && !whole => {
+            Base::User(_) if c.takes_names_from_left(self.program) && !whole => {
                 self.refuse_leaning(e);
                 return None;
             }
-            Base::User(f) if c.leans(self.program) => self.called_apart(f, c, ct),
+            Base::User(f) if c.takes_names_from_left(self.program) => self.called_apart(f, c, ct),
             Base::User(_) => self.without_others(e, ct),
             _ if c.callee.shape() == Shape::Positional && !whole => self.without_others(e, ct),
             _ => ct,
@@ -127,7 +127,7 @@ impl Back<'_, '_> {
         ct.renamed(&names)
     }
 
-    /// A call of the derivative of a call, with the same axes and temperature.
+    /// Returns a call of the derivative of a call, with the same axes and temperature.
     fn derivative(
         &self,
         c: &Call,
@@ -165,7 +165,7 @@ impl Back<'_, '_> {
         self.made(function.into(), vec![body, ct], vec![("wrt".into(), text("x"))], Some(axes))
     }
 
-    /// A read of the left side, if it equals this expression.
+    /// Returns a read of the left side, if it equals this expression.
     fn result(&self, e: &Expr) -> Option<Expr> {
         let target = &self.equation.target;
         let d = self.program.definition(&target.name)?;
@@ -178,7 +178,7 @@ impl Back<'_, '_> {
     }
 }
 
-/// A call with its axes among its settings, so that its text has them.
+/// Returns a call with its axes among its settings, so that its text has them.
 fn settled(mut e: Expr) -> Expr {
     if let Kind::Call(call) = &mut e.kind {
         call.settings = call.surface().named;
@@ -187,7 +187,8 @@ fn settled(mut e: Expr) -> Expr {
     e
 }
 
-/// The settings of a derivative for the argument `which`; for higher orders, `wrt` lists the arguments in order.
+/// Returns the settings of a derivative for the argument `which`; for higher orders, `wrt` lists the
+/// arguments in order.
 fn with_respect_to(settings: &[(Name, ast::Expr)], which: &str) -> Vec<(Name, ast::Expr)> {
     let mut out: Vec<(Name, ast::Expr)> = settings.iter().filter(|(k, _)| &**k != "wrt").cloned().collect();
     let before = settings.iter().find(|(k, _)| &**k == "wrt").map(|(_, v)| &v.kind);

@@ -35,7 +35,7 @@ impl Back<'_, '_> {
         if !self.is_complex(&ct) || self.is_complex(e) { Some(ct) } else { self.of("real", vec![ct]) }
     }
 
-    /// The conjugate of a factor, if it is complex.
+    /// Returns the conjugate of a factor, if it is complex.
     pub(super) fn conjugate(&self, e: Expr) -> Option<Expr> {
         match &e.kind {
             Kind::Call(c) if &*c.function == "conj" => Some(c.args[0].value.clone()),

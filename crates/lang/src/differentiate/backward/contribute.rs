@@ -172,7 +172,7 @@ impl Back<'_, '_> {
         self.print(target, value)
     }
 
-    /// A value with the sizes that indices have in the equation.
+    /// Returns a value with the sizes that indices have in the equation.
     pub(super) fn sized(&mut self, target: &Ref, value: Expr) -> Expr {
         let value = self.with_sizes(target, value);
         let mut value = self.with_few_primes(target, value);
@@ -229,8 +229,8 @@ impl Back<'_, '_> {
         value.renamed(&names)
     }
 
-    /// A range as index arithmetic, which is allowed on the left side. Refuses ranges without a name, and those that do
-    /// not count from the start.
+    /// Returns a range as index arithmetic, which is allowed on the left side. Refuses ranges without a name,
+    /// and those that do not count from the start.
     fn written_range(&mut self, mut place: Place) -> Option<Place> {
         if let Index::Slice(_, range) = &place.index {
             let (from, by) = (range[0].unwrap_or(0), range[2].unwrap_or(1));
@@ -249,7 +249,7 @@ impl Back<'_, '_> {
 }
 
 impl Walk<'_> {
-    /// Indices for all elements of a tensor: `places`, or new ones if these select only some.
+    /// Returns indices for all elements of a tensor: `places`, or new ones if these select only some.
     pub(super) fn all_places(&self, name: &Name, places: &[Place]) -> Vec<Place> {
         let plain: Vec<Option<Name>> = places.iter().filter(|p| !is_timed(p)).map(plain_name).collect();
         let distinct = (1..plain.len()).all(|i| !plain[..i].contains(&plain[i]));
@@ -270,19 +270,19 @@ impl Walk<'_> {
         places.iter().enumerate().map(&mut one).collect()
     }
 
-    /// A name for an axis that the program has no name for; not one that it declares.
+    /// Returns a name for an axis that the program has no name for; not one that it declares.
     fn unnamed(&self) -> Name {
         fresh("i", &self.program.axes.keys().cloned().collect(), self.program)
     }
 
-    /// The left sides of a tensor's equations, if it depends on time.
+    /// Returns the left sides of a tensor's equations, if it depends on time.
     pub(super) fn lefts(&self, name: &Name) -> impl Iterator<Item = &Ref> {
         let d = self.program.definition(name).filter(|d| d.time.is_some());
         d.into_iter().flat_map(|d| &d.equations).map(|i| &self.equations[*i].target)
     }
 }
 
-/// The index name of an entry without offset.
+/// Returns the index name of an entry without offset.
 fn plain_name<E>(p: &ast::Place<E>) -> Option<Name> {
     match &p.index {
         ast::Index::Named(n, 0) => Some(n.clone()),
@@ -290,7 +290,7 @@ fn plain_name<E>(p: &ast::Place<E>) -> Option<Name> {
     }
 }
 
-/// The entry without its offset in time.
+/// Returns the entry without its offset in time.
 fn at_same_step(p: &Place) -> Place {
     match &p.index {
         Index::Time(name, _) => Place { index: Index::Time(name.clone(), 0), ..p.clone() },
@@ -298,7 +298,7 @@ fn at_same_step(p: &Place) -> Place {
     }
 }
 
-/// The index without its offset.
+/// Returns the index without its offset.
 fn unmoved(p: &Place) -> Place {
     match &p.index {
         Index::Named(name, _) => Place { index: Index::Named(name.clone(), 0), ..p.clone() },

@@ -30,7 +30,7 @@ fn negative(e: Expr) -> Expr {
     }
 }
 
-/// A product, without products among its factors; the sign of the cotangent moves to the front.
+/// Returns a product, without products among its factors; the sign of the cotangent moves to the front.
 pub(super) fn times(ct: Expr, others: impl IntoIterator<Item = Expr>) -> Expr {
     let others: Vec<Expr> = others.into_iter().collect();
     if others.is_empty() {
@@ -63,7 +63,7 @@ fn over(ct: Expr, under: Expr) -> Expr {
     }
 }
 
-/// A sum over some indices, as far inside as elaboration puts it.
+/// Returns a sum over some indices, as far inside as elaboration puts it.
 fn summed(e: Expr, axes: &[Name]) -> Expr {
     match e.kind {
         Kind::Negative(one) => bare(Kind::Negative(Box::new(summed(*one, axes)))),
@@ -129,7 +129,7 @@ struct Back<'w, 'a> {
     step: Option<Name>,
 }
 
-/// The time of an equation that is evaluated step by step; it is not an axis then.
+/// Returns the time of an equation that is evaluated step by step; it is not an axis then.
 pub(super) fn step_of<'e>(e: &'e Equation, program: &Program) -> Option<&'e Name> {
     let (time, _) = moving(&e.target.places)?;
     let reads = || -> Vec<Name> { e.reads().iter().map(|r| r.name.clone()).collect() };
@@ -178,8 +178,8 @@ impl Walk<'_> {
     }
 }
 
-/// An equation with plain names instead of ranges on its left side, which are names there; ranges with the same text on
-/// the right side get the same names. `None` if it has no such ranges.
+/// Returns an equation with plain names instead of ranges on its left side, which are names there; ranges
+/// with the same text on the right side get the same names. `None` if it has no such ranges.
 fn with_named_ranges(e: &Equation, program: &Program) -> Option<Equation> {
     let from_start = |p: &Place| !matches!(&p.index, Index::Slice(None, r) if r[0].unwrap_or(0) != 0 || r[2].unwrap_or(1) != 1);
     if e.target.places.iter().all(from_start) {
@@ -237,7 +237,7 @@ impl Back<'_, '_> {
         self.under(masks, |back| back.back(&e.value, ct))
     }
 
-    /// Some of these names, sorted.
+    /// Returns some of these names, sorted.
     fn sorted(&self, names: Vec<Name>, among: impl Fn(&Name) -> bool) -> Vec<Name> {
         names.into_iter().filter(among).collect::<Names>().into_iter().collect()
     }
@@ -320,7 +320,7 @@ impl Back<'_, '_> {
             Kind::Choose(cases, otherwise) => self.choice(e, cases, otherwise.as_deref(), &ct),
             // A condition has no derivative; used as a number, it is a threshold.
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {
-                let help = "stop_gradient(…) around it says that none is meant";
+                let help = "write stop_gradient(…) around it if no gradient is wanted";
                 let fault = Diagnostic::error(e.span, "a comparison has no derivative");
                 self.walk.blocked.push(fault.here("a threshold").help(help));
                 Some(())
@@ -336,8 +336,8 @@ impl Back<'_, '_> {
         self.mentions.get(index) > own.get(index)
     }
 
-    /// A copy of a part for another line. An expression that takes names from the left side would mean something else
-    /// there.
+    /// Returns a copy of a part for another line. An expression that takes names from the left side would
+    /// mean something else there.
     fn copy(&mut self, e: &Expr) -> Expr {
         self.refuse_leaning(e);
         self.copy_here(e)
@@ -352,20 +352,20 @@ impl Back<'_, '_> {
         }
     }
 
-    /// A copy of a part, with new names for its inner indices.
+    /// Returns a copy of a part, with new names for its inner indices.
     fn copy_here(&mut self, e: &Expr) -> Expr {
         let inner = |n: &Name| !self.is_used_outside(e, n);
         let inner: Names = e.index_names().into_iter().filter(inner).collect();
         self.copy_among(e, &inner)
     }
 
-    /// The conjugate of a part for another line; a real part itself.
+    /// Returns the conjugate of a part for another line; a real part itself.
     fn conjugate_copy(&mut self, e: &Expr) -> Option<Expr> {
         let copy = self.copy(e);
         self.conjugate(copy)
     }
 
-    /// A copy with new names for all inner indices, also those that are used outside.
+    /// Returns a copy with new names for all inner indices, also those that are used outside.
     fn copy_all(&mut self, e: &Expr) -> Expr {
         self.copy_among(e, &e.index_names().into_iter().collect())
     }
@@ -383,8 +383,8 @@ impl Back<'_, '_> {
         e.renamed(&names)
     }
 
-    /// A cotangent for something with these indices, and the others that it is summed over. Those that appear once are
-    /// summed with the line.
+    /// Returns a cotangent for something with these indices, and the others that it is summed over. Those
+    /// that appear once are summed with the line.
     fn closed(&self, ct: Expr, own: &[Name]) -> (Expr, Vec<Name>) {
         let mut mentions = HashMap::new();
         ct.mentions(&mut mentions);
@@ -426,8 +426,8 @@ impl Back<'_, '_> {
         Some(())
     }
 
-    /// The cotangent of a term that is repeated along indices of its neighbours, which nothing else has: once for each
-    /// position.
+    /// Returns the cotangent of a term that is repeated along indices of its neighbours, which nothing else
+    /// has: once for each position.
     fn repeated(&mut self, whole: &Expr, all: &[Name], term: &Expr, ct: Expr) -> Option<Expr> {
         let mut said = term.axis_order(self.program);
         if all.iter().all(|n| said.contains(n)) {
@@ -485,7 +485,8 @@ impl Back<'_, '_> {
         Some(reference(name, vec![Place::named(index)]))
     }
 
-    /// A value with ones along indices that only index arithmetic has: their sizes are those of the equation.
+    /// Returns a value with ones along indices that only index arithmetic has: their sizes are those of the
+    /// equation.
     fn with_sizes(&mut self, target: &Ref, mut value: Expr) -> Expr {
         let open = unsized_indices(target, &value, true, self.program);
         let by_arithmetic = unsized_indices(target, &value, false, self.program);

@@ -23,7 +23,8 @@ fn equal(a: Expr, b: Expr) -> Expr {
 }
 
 impl Back<'_, '_> {
-    /// The cotangent of the value that the line writes at positions or to parts of its name; `Some(None)` for other lines.
+    /// Returns the cotangent of the value that the line writes at positions or to parts of its name;
+    /// `Some(None)` for other lines.
     pub(super) fn written_at_positions(&mut self, ct: &Expr) -> Option<Option<Expr>> {
         let e = self.equation;
         if !is_written_in_parts(self.program, e.projection, &e.target) {
@@ -73,7 +74,7 @@ impl Back<'_, '_> {
         Some(bare(Kind::Of("index".into(), builtin::find("index", self.program)?, name.clone())))
     }
 
-    /// The position of an index entry, as an expression.
+    /// Returns the position of an index entry, as an expression.
     fn position(&self, place: &Place) -> Option<Expr> {
         match &place.index {
             Index::Named(n, 0) => self.index(n),
@@ -93,14 +94,14 @@ impl Back<'_, '_> {
         }
     }
 
-    /// A number of index arithmetic, as Core.
+    /// Returns a number of index arithmetic, as Core.
     fn elaborated(&self, e: &ast::Expr) -> Expr {
         let line = self.equation.surface();
         crate::elaborate::Elaborate::new(self.program, &line).expr(e, &Names::new())
     }
 
-    /// The derivative of a product of values written at positions, for one of them. It is computed from the other factors
-    /// instead of by division, so that factors of 0 are correct.
+    /// Returns the derivative of a product of values written at positions, for one of them. It is computed
+    /// from the other factors instead of by division, so that factors of 0 are correct.
     fn factor_of_product(&mut self, written: &[Place], from: Name) -> Option<Expr> {
         let e = self.equation;
         let mut taken: Names = self.all.clone();
@@ -127,7 +128,8 @@ impl Back<'_, '_> {
         Some(bare(Kind::Reduce(Projection::Sum, gone, Box::new(chosen), Origin::Written)))
     }
 
-    /// The name of the cotangent of a product of several lines, times what the lines other than this one multiply.
+    /// Returns the name of the cotangent of a product of several lines, times what the lines other than this
+    /// one multiply.
     fn beside_other_lines(&mut self) -> Option<Name> {
         let e = self.equation;
         let all = self.walk.all_places(&e.target.name, &plain(&e.target.places));
@@ -148,7 +150,7 @@ impl Back<'_, '_> {
         Some(name)
     }
 
-    /// A new name for a helper of the gradient of the left side.
+    /// Returns a new name for a helper of the gradient of the left side.
     fn helper_name(&self, word: &str) -> Name {
         let base = format!("{}{}_{word}", self.walk.prefix, self.equation.target.name);
         let lines = &self.walk.lines;

@@ -71,7 +71,7 @@ impl Back<'_, '_> {
         Some(reference(name, with(&read)))
     }
 
-    /// The number of time steps that a tensor has after the last step of the loop.
+    /// Returns the number of time steps that a tensor has after the last step of the loop.
     fn last_step(&self, name: &Name) -> i64 {
         self.walk.lefts(name).filter_map(|t| moving(&t.places)).map(|t| t.1).max().unwrap_or(0)
     }

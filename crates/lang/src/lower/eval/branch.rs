@@ -9,12 +9,12 @@ use crate::elaborate::scope::distinct;
 use crate::syntax::ast::Name;
 use gradus_ir::Class;
 
-/// The negation of a condition.
+/// Returns the negation of a condition.
 pub(super) fn not(truth: &Named) -> Named {
     truth.with(truth.tensor.logical_not())
 }
 
-/// True where the condition holds at some position along the axes that do not stay.
+/// Returns a condition that is true where this one holds at some position along the axes that do not stay.
 fn anywhere(truth: &Named, stays: impl Fn(&Name) -> bool) -> Named {
     let gone = truth.axes.iter().enumerate().filter(|(_, a)| !stays(a));
     let gone: Vec<isize> = gone.map(|(i, _)| i as isize).collect();
@@ -65,8 +65,8 @@ impl Term<'_> {
         out
     }
 
-    /// A tensor that a branch reads. Its value is unchanged, but it is constant where the branch is not taken, so the
-    /// gradient from there is 0 even if the derivative of the branch is not finite.
+    /// Returns a tensor that a branch reads. Its value is unchanged, but it is constant where the branch is
+    /// not taken, so the gradient from there is 0 even if the derivative of the branch is not finite.
     pub(super) fn where_taken(&self, x: Named) -> Named {
         if x.tensor.dtype().class() < Class::Float {
             return x;

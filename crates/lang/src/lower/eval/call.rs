@@ -1,4 +1,4 @@
-//! Calls: arguments, settings, axes, and functions of the program's own.
+//! Evaluates calls: their arguments, settings and axes, and functions of the program.
 
 use super::{Eval, Fault, Term, Value, Values, fault, in_words, index_fault, real};
 use crate::builtin::named::{Named, meeting};
@@ -20,14 +20,15 @@ use std::sync::atomic::Ordering;
 /// The key of the current time step among the values at that step; not a name that a program can write.
 pub(crate) const NOW: &str = "*";
 
-/// The error for a function that does not accept complex numbers.
+/// Returns the error for a function that does not accept complex numbers.
 fn no_complex(function: &Name, span: Span) -> Fault {
-    let what = format!("`{function}` has no meaning for complex numbers");
+    let what = format!("`{function}` is not defined for complex numbers");
     let fault = Diagnostic::error(span, what).here("complex");
-    fault.help("write its parts, real(…) and imag(…), or its size, abs(…)").into()
+    fault.help("use its parts, real(…) and imag(…), or its magnitude, abs(…)").into()
 }
 
-/// The error of a builtin, with the builtin's name and its arguments instead of the op and its operands.
+/// Returns the error of a builtin, with the builtin's name and its arguments instead of the op and its
+/// operands.
 fn refused(function: &str, args: &[Named], span: Span, e: &Error) -> Fault {
     if let Some(what) = index_fault(e, Some(function)) {
         return Diagnostic::error(span, what).into();
@@ -55,11 +56,11 @@ fn refused(function: &str, args: &[Named], span: Span, e: &Error) -> Fault {
     let fault = Diagnostic::error(span, what);
     match given.is_empty() {
         true => fault.into(),
-        false => fault.help(format!("it is given {}", given.join(" and "))).into(),
+        false => fault.help(format!("the arguments are {}", given.join(" and "))).into(),
     }
 }
 
-/// The axes `own` in the order of `names`, unless some are named by the left side only.
+/// Returns the axes `own` in the order of `names`, unless some are named by the left side only.
 fn in_order(names: &[Name], own: Vec<Name>) -> Vec<Name> {
     let out: Vec<Name> = names.iter().filter(|n| own.contains(n)).cloned().collect();
     if out.len() == own.len() { out } else { own }
@@ -73,7 +74,8 @@ impl Term<'_> {
             return Ok(Named::whole(&value.first().tensor, Vec::new(), self.options.float));
         }
         if let Some((go, at)) = self.core.program.times.get(index) {
-            let what = format!("time `{index}` goes on while `{go}` holds: nothing says how long it is");
+            let what =
+                format!("the number of steps of `{index}` is not known: time ends when `{go}` does not hold");
             return Err(Diagnostic::error(span, what).and(*at, "declared here").into());
         }
         let is_time = |e: &Equation| {
@@ -103,12 +105,12 @@ impl Term<'_> {
         self.of_places(callee, places, index, span)
     }
 
-    /// The number of the current time step.
+    /// Returns the number of the current time step.
     pub(super) fn step(&self) -> Option<&Tensor> {
         self.moment?.get(&(NOW.into(), 0)).map(|v| &v.tensor)
     }
 
-    /// The number of the current time step, if `index` is the time of this line.
+    /// Returns the number of the current time step, if `index` is the time of this line.
     pub(super) fn current_step(&self, index: &Name) -> Option<&Tensor> {
         moving(&self.equation.target.places).filter(|t| t.0 == index)?;
         self.step()
@@ -165,13 +167,13 @@ impl Term<'_> {
                 && let Some((_, Setting::Word(to))) = given.iter().find(|(k, _)| &**k == "to")
                 && DType::parse(to).is_some_and(|d| d.class() == Class::Int)
             {
-                let what = format!("{x} is beyond all whole numbers of 64 bits");
+                let what = format!("{x} is too large for a 64-bit integer");
                 return Err(Diagnostic::error(arg.span, what).into());
             }
             if takes == Some(Takes::Mask) && value.tensor.dtype() != DType::Bool {
-                let what = format!("the mask of `{}` is a condition, and these are numbers", call.function);
+                let what = format!("the mask of `{}` must be a condition, not numbers", call.function);
                 let help = format!(
-                    "write a condition that holds where a key is to be seen, as in `{} != 0`; numbers to be added to the scores are not supported",
+                    "write a condition that is true for keys to attend to, as in `{} != 0`; masks that are added to the scores are not supported",
                     arg.surface()
                 );
                 return Err(Diagnostic::error(arg.span, what).help(help).into());
@@ -232,7 +234,7 @@ impl Term<'_> {
                 // Positions and the tensor they index are easily confused, so the error shows the signature.
                 _ if params.iter().any(|p| p.takes == Takes::Ids) => {
                     let what = in_words(&x, Some(&call.function));
-                    let help = format!("it is {}", callee.signature().text(&call.function));
+                    let help = format!("the signature is {}", callee.signature().text(&call.function));
                     Diagnostic::error(span, what).help(help).into()
                 }
                 _ if matches!(callee.base, Base::Table(_)) => refused(&call.function, &args, span, &x),
@@ -274,8 +276,8 @@ impl Term<'_> {
         })
     }
 
-    /// The axes of a call as positions in its first argument, whose axes are known only now: those of `axis=`, else the
-    /// dotted index, else the last. A reduction without either is over all axes.
+    /// Returns the axes of a call as positions in its first argument, whose axes are known only now: those of
+    /// `axis=`, else the dotted index, else the last. A reduction without either is over all axes.
     fn axes(&self, given: &[(Name, Setting)], first: &Named, call: &Call) -> Eval<Vec<isize>> {
         let span = call.axes_at;
         let rank = first.axes.len() as f64;
@@ -290,7 +292,7 @@ impl Term<'_> {
                 Err(fault.help(format!("the indices are {}", names.join(", "))).into())
             }
             Setting::List(_) => {
-                Err(Diagnostic::error(span, "an axis is the name of an index or its place").into())
+                Err(Diagnostic::error(span, "an axis must be the name of an index or its position").into())
             }
         };
         if let Some((_, s)) = given.iter().find(|(k, _)| &**k == "axis") {
@@ -327,7 +329,10 @@ impl Term<'_> {
         for (param, arg) in f.params.iter().zip(args) {
             let Some(spare) = arg.axes.len().checked_sub(param.places.len()) else {
                 let (has, given) = (indices(param.places.len()), arg.axes.len());
-                let what = format!("`{}` of `{}` has {has}, the argument has {given}", param.name, f.name);
+                let what = format!(
+                    "parameter `{}` of `{}` has {has}, but the argument has {given}",
+                    param.name, f.name
+                );
                 return Err(Diagnostic::error(param.span, what).into());
             };
             let brought: Vec<Name> = arg.axes[..spare].iter().map(outer).collect();
@@ -374,8 +379,8 @@ impl Term<'_> {
         Ok(Named::new(tensor, axes).diagonal())
     }
 
-    /// The number of time steps of a function: that of `axis`, or the extent of a parameter that has the time among
-    /// its indices. If neither exists, the function runs within the time of its caller.
+    /// Returns the number of time steps of a function: that of `axis`, or the extent of a parameter that has
+    /// the time among its indices. If neither exists, the function runs within the time of its caller.
     fn steps_of(&self, f: &Function, values: &Values) -> Option<usize> {
         let (time, _) = f.body.iter().find_map(|e| moving(&e.target.places))?;
         if let Some((n, _)) = self.options.axes.get(time) {

@@ -1,9 +1,10 @@
-//! Evaluates index arithmetic and computed indices to positions, and reads there. Takes a tensor with one axis per
-//! such index; returns it with the axes of the indices instead. Writes at positions are in `solve::scatter`.
+//! Evaluates index arithmetic and computed indices to positions, and reads there. Takes a tensor with one
+//! axis per such index; returns it with the axes of the indices instead. Writes at positions are in
+//! `solver::scatter`.
 
 use super::{Eval, Term, fault};
 use crate::builtin::named::{Named, pointwise, union};
-use crate::builtin::{Judged, Positions};
+use crate::builtin::{Positions, RuntimeCheck};
 use crate::elaborate::core::{Index, Place};
 use crate::syntax::ast::Name;
 use crate::syntax::diagnostic::Diagnostic;
@@ -70,7 +71,7 @@ pub(crate) fn checked(
         return p.clone();
     }
     let x = &p.at.tensor;
-    options.watch(Judged::Position(extent), name.clone(), p.span, &p.at, p.step.as_ref());
+    options.watch(RuntimeCheck::Position(extent), name.clone(), p.span, &p.at, p.step.as_ref());
     let whole = match x.dtype().class() {
         Class::Float => x.eq(&x.floor()),
         _ => x.eq(x),

@@ -145,15 +145,15 @@ impl<'a> Term<'a> {
                 if (0..n).contains(&from_front) {
                     return Ok(Ix::At(from_front as isize));
                 }
-                let what = format!("place {at} is outside of `{}`, which has {n} places there", r.name);
+                let what = format!("position {at} is outside of `{}`, which has {n} positions there", r.name);
                 Err(Fault::from(Diagnostic::error(place.span, what)))
             };
             let named = key(place);
             let only_last = matches!(place.index, Index::Time(..) | Index::Moment(0..));
             if value.ended && only_last {
-                let what = format!("of `{}` there is the last moment only", r.name);
+                let what = format!("only the last step of `{}` can be read", r.name);
                 let fault = Diagnostic::error(place.span, what);
-                return Err(fault.help("its time goes on while something holds: read it at *-1").into());
+                return Err(fault.help("its time ends by a condition: read the last step, *-1").into());
             }
             match &place.index {
                 Index::Named(_, by) => axes.extend(named.map(|k| (k, *by, false))),
@@ -217,7 +217,7 @@ fn knows_places_only(callee: &Callee) -> bool {
     callee.shape().is_of_any_size() && !matches!(callee.base, Base::User(_))
 }
 
-/// The number of positions of a range within `n`.
+/// Returns the number of positions of a range within `n`.
 fn range_len(n: usize, from: Option<i64>, to: Option<i64>, by: i64) -> usize {
     let n = n as i64;
     let within = |x: i64, low: i64, high: i64| (if x < 0 { x + n } else { x }).clamp(low, high);
@@ -230,7 +230,7 @@ fn range_len(n: usize, from: Option<i64>, to: Option<i64>, by: i64) -> usize {
     count.max(0) as usize
 }
 
-/// Elements `from..from + len` along an axis, with 0 outside the tensor.
+/// Returns elements `from..from + len` along an axis, with 0 outside the tensor.
 pub(crate) fn window(t: &Tensor, axis: usize, from: i64, len: usize) -> Tensor {
     let (n, len) = (t.dim(axis as isize) as i64, len as i64);
     let (first, last) = (from.clamp(0, n), (from + len).clamp(0, n));

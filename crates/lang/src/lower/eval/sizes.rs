@@ -19,7 +19,7 @@ struct Read<'e> {
 }
 
 impl Term<'_> {
-    /// The factors and the offset of index arithmetic as numbers.
+    /// Returns the factors and the offset of index arithmetic as numbers.
     pub(super) fn factors_of<'e>(&self, sum: &'e Affine) -> Eval<(Vec<(i64, &'e Name)>, i64)> {
         let whole = |e: &Expr| {
             let x = number(e, &self.options.numbers)?;
@@ -32,7 +32,7 @@ impl Term<'_> {
         Ok((terms, whole(&sum.offset)?))
     }
 
-    /// The size of an index, if known.
+    /// Returns the size of an index, if known.
     pub(super) fn size_of(&self, index: &Name) -> Option<usize> {
         let declared = |name: &str| self.options.axes.get(name).map(|a| a.0);
         let said = self.sizes.get(index).map(|s| s.0).or_else(|| declared(index));
@@ -74,7 +74,7 @@ impl Term<'_> {
             let alone = |n: &&Name| all.iter().all(|(names, _)| !names.contains(n) || names.len() == 1);
             let Some(name) = all.iter().flat_map(|(names, _)| names).find(alone) else {
                 let what = format!(
-                    "the sizes of indices {} are not known, and one read does not say both",
+                    "the sizes of indices {} are not known, and one read cannot determine both",
                     first.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" and ")
                 );
                 let help = format!("declare one of them: axis {} = …", first[first.len() - 1]);
@@ -85,8 +85,8 @@ impl Term<'_> {
             let (name, found) = (name.clone(), found);
             if let Some((n, span)) = found {
                 if n == 0 {
-                    let what = format!("whatever the size of index `{name}`, some read here is outside");
-                    let help = format!("declare it (axis {name} = …): reads outside are 0");
+                    let what = format!("for every size of index `{name}`, a read here is out of range");
+                    let help = format!("declare it (axis {name} = …): reads out of range are 0");
                     return Err(Diagnostic::error(span, what).help(help).into());
                 }
                 self.sizes.insert(name, (n, span));
@@ -98,7 +98,7 @@ impl Term<'_> {
         self.size_of(name).is_none() && self.current_step(name).is_none()
     }
 
-    /// The largest size of an index for which a read is in range for all values of the other indices.
+    /// Returns the largest size of an index for which a read is in range for all values of the other indices.
     fn largest(&self, read: &Read<'_>, name: &Name) -> usize {
         let (mut low, mut high) = (read.offset, read.offset);
         let mut own = 0;
@@ -151,7 +151,8 @@ impl Term<'_> {
         Ok(())
     }
 
-    /// The indices of a tensor with their extents, without its time if it is read at the current step.
+    /// Returns the indices of a tensor with their extents, without its time if it is read at the current
+    /// step.
     pub(super) fn extents_of<'e>(&self, r: &'e Ref) -> Eval<Vec<(&'e Place, usize)>> {
         if self.options.numbers.contains_key(&r.name) && r.places.is_empty() {
             return Ok(Vec::new());
@@ -163,7 +164,7 @@ impl Term<'_> {
         Ok(places.zip(extents).collect())
     }
 
-    /// The size of an index; an error if it is unknown.
+    /// Returns the size of an index; an error if it is unknown.
     pub(super) fn sized(&self, name: &Name, span: Span) -> Eval<usize> {
         self.size_of(name).ok_or_else(|| {
             let what = format!("the size of index `{name}` is not known");

@@ -18,8 +18,8 @@ fn factors(e: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// The terms of a right side, each as its factors. Booleans are never negative, so a sum of them holds where some term
-/// does.
+/// Returns the terms of a right side, each as its factors. Booleans are never negative, so a sum of them
+/// holds where some term does.
 fn terms(e: &Equation) -> Vec<Vec<&Expr>> {
     match &e.value.kind {
         Kind::Sum(terms) => terms.iter().map(factors).collect(),
@@ -27,7 +27,7 @@ fn terms(e: &Equation) -> Vec<Vec<&Expr>> {
     }
 }
 
-/// The index names, if all are plain and distinct.
+/// Returns the index names, if all are plain and distinct.
 fn plain(r: &Ref) -> Option<Vec<Name>> {
     let mut names: Vec<Name> = Vec::new();
     for p in &r.places {
@@ -45,7 +45,7 @@ pub(super) fn closed(first: &[Tensor], still: &[Tensor], rules: &[Rule]) -> grad
     try_apply(Closure::new(first.len(), rules).op(), &ins)
 }
 
-/// The relations that rules read and that do not grow, collected on the way.
+/// The relations that rules read and that do not grow.
 struct Still {
     values: Vec<Tensor>,
     /// Their names, if they are read unchanged.
@@ -61,7 +61,7 @@ impl Still {
 }
 
 impl<'a> Solver<'a> {
-    /// The rules of a group and the other relations they read, if all of these are Boolean.
+    /// Returns the rules of a group and the other relations they read, if all of these are Boolean.
     pub(super) fn closure(
         &self,
         group: &[usize],
@@ -84,7 +84,7 @@ impl<'a> Solver<'a> {
         Ok((places <= MOST_FACTS).then_some((rules, still.values)))
     }
 
-    /// The facts of a relation that do not follow from relations that grow.
+    /// Returns the initial facts of a relation: those of terms that read no growing relation.
     pub(super) fn first(&self, name: usize, names: &[Name], known: &Values, sizes: &Extents) -> Eval<Tensor> {
         let grows = |e: &Expr| e.any_ref(&mut |r| names.contains(&r.name));
         let mut found = Vec::new();
@@ -106,7 +106,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// The rules of an equation.
+    /// Returns the rules of an equation.
     fn rules_of(
         &self,
         e: &'a Equation,
@@ -146,7 +146,7 @@ impl<'a> Solver<'a> {
                 };
                 body.push(Atom { relation, variables: own.iter().map(&mut number).collect() });
             }
-            // Terms that read nothing that grows are among the initial facts.
+            // Terms that read no growing relation are part of the initial facts.
             if body.iter().any(|a| a.relation < names.len()) {
                 rules
                     .push(Rule { head: Atom { relation: head, variables: (0..left.len()).collect() }, body });
@@ -156,7 +156,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// The number and indices of a factor that does not grow, if it is Boolean.
+/// Returns the number and indices of a factor that does not grow, if it is Boolean.
 fn still_of(whole: &Term<'_>, factor: &Expr, still: &mut Still) -> Option<(usize, Vec<Name>)> {
     if let Kind::Ref(r) = &factor.kind
         && let Some(own) = plain(r)

@@ -6,7 +6,7 @@ use super::place::bare;
 use super::rest::Watch;
 use super::{Solver, has_arithmetic};
 use crate::builtin::named::{Named, combined, identity};
-use crate::builtin::{Counts, Judged, Verdict};
+use crate::builtin::{Counts, RuntimeCheck, Verdict};
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Ref};
 use crate::elaborate::scope::key;
 use crate::lower::eval::{Eval, Fault, Term, Value, Values, fault, real};
@@ -58,7 +58,7 @@ impl<'a> Solver<'a> {
         group.iter().map(|i| self.name(*i).clone()).collect()
     }
 
-    /// The extents of names that depend on themselves, from all other uses of their indices.
+    /// Returns the extents of names that depend on themselves, from all other uses of their indices.
     pub(super) fn group_sizes(&self, group: &[usize]) -> Eval<Vec<Extents>> {
         let names = self.group_names(group);
         let rank = |i: &usize| self.own(*i).first().copied().map_or(0, |e| e.target.places.len());
@@ -115,9 +115,9 @@ impl<'a> Solver<'a> {
                     let (name, index) = (&e.target.name, bare(&place.index));
                     let help = match self.moves(group) {
                         true => format!(
-                            "declare it (axis {index} = …), or give what `{name}` begins with ({name}[…,*0] = …)"
+                            "declare it (axis {index} = …), or define the first step ({name}[…,*0] = …)"
                         ),
-                        false => format!("`{name}` needs itself; declare the size: axis {index} = …"),
+                        false => format!("`{name}` depends on itself; declare the size: axis {index} = …"),
                     };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
@@ -129,7 +129,7 @@ impl<'a> Solver<'a> {
             if let Some(((place, n), m)) = clash {
                 let (n, index) = (n.unwrap_or(0), &place.index);
                 let what =
-                    format!("`{}` is given with {m} places at `{index}`, which has {n} here", names[g]);
+                    format!("the given `{}` has size {m} at `{index}`, which has size {n} here", names[g]);
                 return Err(Diagnostic::error(place.span, what).into());
             }
         }
@@ -186,8 +186,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// The extents of initial values: given starts, and equations that read none of the group. Equations with index
-    /// arithmetic only with `moved`.
+    /// Infers extents from initial values: given starts, and equations that read none of the group. Equations
+    /// with index arithmetic are used only if `moved` is true.
     fn sizes_at_start(
         &self,
         group: &[usize],
@@ -221,7 +221,8 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The extents that steps of names with known sizes give. Equations with index arithmetic only with `moved`.
+    /// Infers extents from steps of names with known sizes. Equations with index arithmetic are used only if
+    /// `moved` is true.
     fn sizes_of_steps(&self, group: &[usize], names: &[Name], known: &mut [Extents], moved: bool) {
         if !self.moves(group) {
             return;
@@ -262,14 +263,14 @@ impl<'a> Solver<'a> {
         group.iter().flat_map(|i| self.own(*i)).all(plain)
     }
 
-    /// The extent of an axis that a call added.
+    /// Returns the extent of an axis that a call added.
     pub(super) fn brought_extent(&self, axis: &Name) -> usize {
         let all = self.values.values().flatten();
         let mut found = all.filter_map(|v| Some((v, v.batch.iter().position(|b| b == axis)?)));
         found.next().map_or(1, |(v, at)| v.tensor.dim(at as isize))
     }
 
-    /// The initial values of a group: empty, with all indices and all axes that a call added.
+    /// Returns the initial values of a group: empty, with all indices and all axes that a call added.
     fn start(
         &self,
         group: &[usize],
@@ -285,8 +286,8 @@ impl<'a> Solver<'a> {
         (0..group.len()).map(one).collect()
     }
 
-    /// The dtypes of names that depend on themselves: those that a round gives. A name without a known dtype takes
-    /// that of the other operands, as booleans do.
+    /// Returns the dtypes of names that depend on themselves: those that a round gives. A name without a
+    /// known dtype takes that of the other operands, as booleans do.
     fn kinds(
         &self,
         group: &[usize],
@@ -314,7 +315,7 @@ impl<'a> Solver<'a> {
         Ok(group.iter().zip(kinds).map(known).collect())
     }
 
-    /// The axes that calls add to the names of a group: a name that reads another has its axes too.
+    /// Returns the axes that calls add to the names of a group: a name that reads another has its axes too.
     fn brought(&self, group: &[usize], names: &[Name], sizes: &[Extents]) -> Eval<Vec<Vec<Name>>> {
         let mut brought = vec![Vec::new(); group.len()];
         let dtype = |i: &usize| if self.is_relation(*i) { DType::Bool } else { self.options.float };
@@ -332,7 +333,7 @@ impl<'a> Solver<'a> {
         Ok(brought)
     }
 
-    /// The values with some names set, with the axes that a call added.
+    /// Returns the values with some names set, with the axes that a call added.
     fn with(&self, names: &[Name], given: &[Tensor], brought: &[Vec<Name>]) -> Values {
         let mut values = self.values.clone();
         give(&mut values, names, given, brought);
@@ -391,8 +392,9 @@ impl<'a> Solver<'a> {
             each.reduce(|a, b| a.logical_or(&b)).unwrap_or_else(|| Tensor::full([], false))
         };
         let init: Vec<&Tensor> = first.iter().chain(&first).collect();
-        let result =
-            self.options.timed(Clock::looped, || self.options.turns(Counts::Each, &init, None, any, step));
+        let result = self
+            .options
+            .timed(Clock::looped, || self.options.checked_loop(Counts::Each, &init, None, any, step));
         self.finish(group, &names, &brought, fault_inside, result)
     }
 
@@ -413,17 +415,17 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// One name from all its equations, with these values.
+    /// Evaluates one name from all its equations, with these values.
     fn round(&self, name: usize, values: &Values) -> Eval<Value> {
         let mut terms: Vec<(&'a Equation, Named)> = Vec::new();
         for e in self.own(name) {
             let term = self.term(e, values, None)?;
-            terms.push((e, real(term, e.value.span, "does not come to rest")?));
+            terms.push((e, real(term, e.value.span, "cannot be iterated to a fixpoint")?));
         }
         self.joined(&terms, self.is_relation(name), None)
     }
 
-    /// The facts that follow from new ones.
+    /// Returns the facts that follow from new ones.
     fn derived(
         &self,
         group: &[usize],
@@ -467,7 +469,7 @@ impl<'a> Solver<'a> {
         Ok(self.joined(&[(e, term)], true, None)?.tensor)
     }
 
-    /// Solves numbers: repeats all names, from 0 on, until they converge.
+    /// Solves numbers: evaluates all names repeatedly, starting at 0, until they converge.
     fn numbers(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<()> {
         let names = self.group_names(group);
         let extreme = |e: &Equation| matches!(e.projection, Projection::Max | Projection::Min);
@@ -477,7 +479,7 @@ impl<'a> Solver<'a> {
         let dtypes = self.kinds(group, &names, sizes, &brought)?;
         let mut init = self.start(group, sizes, &brought, &dtypes);
         self.start_from_nothing(group, &names, &mut init)?;
-        // Values may converge before their derivatives do, 0 at once; if derivatives are needed, both must converge.
+        // Values may converge before their derivatives. If derivatives are needed, both must converge.
         let pushed = self.options.is_derived() && !group.iter().any(|i| self.is_relation(*i));
         if pushed {
             init.extend(init.clone());
@@ -501,20 +503,20 @@ impl<'a> Solver<'a> {
             })
         };
         let (init, rounds) = (init.iter().collect::<Vec<_>>(), Some(self.options.rounds));
-        let result = self
-            .options
-            .timed(Clock::looped, || self.options.turns(Counts::Last, &init, rounds, Watch::restless, step));
+        let result = self.options.timed(Clock::looped, || {
+            self.options.checked_loop(Counts::Last, &init, rounds, Watch::needs_round, step)
+        });
         if inside.borrow().is_none()
             && let (Ok(tensors), Some(e)) = (&result, self.own(group[0]).first().copied())
         {
             let (name, span, verdict) = (names[0].clone(), e.target.span, Watch::verdict(tensors));
-            self.verdicts.push(Verdict { judged: Judged::Rest, name, span, verdict });
+            self.verdicts.push(Verdict { judged: RuntimeCheck::Converged, name, span, verdict });
         }
         self.finish(group, &names, &brought, inside, result)
     }
 
-    /// A recursive maximum or minimum starts with the lines that do not read the group; elements without any have the
-    /// value of the empty reduction.
+    /// Initialises recursive maxima and minima from the lines that do not read the group. Elements without
+    /// such a line have the value of the empty reduction.
     fn start_from_nothing(&self, group: &[usize], names: &[Name], init: &mut [Tensor]) -> Eval<()> {
         for (i, init) in group.iter().zip(init) {
             let own = self.own(*i);
@@ -538,7 +540,7 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// One round of all names of a group; each reads the new values of those before it.
+    /// Evaluates all names of a group once; each reads the new values of those before it.
     fn rounds(
         &self,
         group: &[usize],
@@ -557,7 +559,8 @@ impl<'a> Solver<'a> {
         Ok(out)
     }
 
-    /// The tangent after a round, with the same tangent added to all elements: it converges as derivatives do.
+    /// Pushes tangents through a round and adds 1 to every element. Repeated, the result converges if the
+    /// derivatives do.
     fn pushed(
         &self,
         group: &[usize],

@@ -18,8 +18,8 @@ use gradus_tensor::Tensor;
 pub(super) type Moments = (i64, i64);
 
 impl<'a> Solver<'a> {
-    /// The value of a name from the terms of all its equations. Inside a loop over time (`sizes` given) there is no
-    /// time axis.
+    /// Returns the value of a name from the terms of all its equations. Inside a loop over time (`sizes`
+    /// given) there is no time axis.
     pub(super) fn joined(
         &self,
         terms: &[(&'a Equation, Named)],
@@ -112,14 +112,14 @@ impl<'a> Solver<'a> {
         out
     }
 
-    /// The function, if the right side is a call along axes that it keeps.
+    /// Returns the function, if the right side is a call along axes that it keeps.
     fn keeps_names(&self, e: &Equation) -> Option<Name> {
         let Kind::Call(call) = &e.value.kind else { return None };
         (call.callee.shape() == Shape::Along).then(|| call.function.clone())
     }
 
-    /// The time steps that some equations define, if their left sides have time. Time starts at 0: writes before it
-    /// are dropped, as they are out of range of other indices.
+    /// Returns the time steps that some equations define, if their left sides have time. Time starts at 0:
+    /// earlier writes are dropped, like writes out of range of other indices.
     pub(super) fn moments<'e>(&self, equations: impl Iterator<Item = &'e Equation>) -> Option<Moments> {
         let mut all: Option<Moments> = None;
         let mut absolute = Vec::new();
@@ -206,8 +206,7 @@ impl<'a> Solver<'a> {
                         let fault = fault.and(other, format!("{before} here"));
                         // NumPy would broadcast; here a tensor without the index is repeated along it.
                         let one = n.min(before) == 1;
-                        let help =
-                            "a size of 1 is not stretched: leave the index out there (no keepdims=true)";
+                        let help = "an axis of size 1 is not broadcast: leave the index out there (no keepdims=true)";
                         return Err(if one { fault.help(help) } else { fault }.into());
                     }
                     (Some(own), None) => found = Some(own),
@@ -220,20 +219,22 @@ impl<'a> Solver<'a> {
                     self.extents.get(&terms[0].0.target.name).and_then(|e| e.get(p).copied().flatten());
                 found = known.map(|n| (n, Span::default())).or(moved);
             }
-            let (name, count) = (&terms[0].0.target.name, |n: usize| if n == 1 { "place" } else { "places" });
+            let (name, count) =
+                (&terms[0].0.target.name, |n: usize| if n == 1 { "position" } else { "positions" });
             if let Some((n, at)) = found {
                 let outside = |(p, _): &(i64, Span)| if *p < 0 { -*p > n as i64 } else { *p >= n as i64 };
                 if let Some((place, span)) = first.into_iter().chain(last).find(outside) {
                     let what =
-                        format!("place {place} is outside of `{name}`, which has {n} {} there", count(n));
+                        format!("position {place} is outside of `{name}`, which has {n} {} there", count(n));
                     let fault = Diagnostic::error(span, what);
                     let known = at != Span::default();
                     return Err(if known { fault.and(at, format!("{n} here")) } else { fault }.into());
                 }
             }
             if let (None, None, Some((place, span))) = (found, missing, last) {
-                let what = format!("place {place} counts from the end, and nothing says where `{name}` ends");
-                let help = "write the place from the front (0 is the first), or give all of it a value";
+                let what =
+                    format!("position {place} counts from the end, but the size of `{name}` is not known");
+                let help = "count from the start (0 is the first position), or define all elements";
                 return Err(Diagnostic::error(span, what).help(help).into());
             }
             // The size may come from other terms of the name.
@@ -252,7 +253,7 @@ impl<'a> Solver<'a> {
                 (None, None) if computed.is_some() => {
                     let span = computed.map(|c| c.span).unwrap_or_default();
                     let what = format!(
-                        "the size of `{name}` at a computed index is not known: it never depends on values"
+                        "the size of `{name}` at a computed index is not known: sizes do not depend on values"
                     );
                     let help = format!(
                         "give it a line that has the axis, or read it with an index of known size: axis n = …, Out[n] = {name}[n]"
@@ -261,18 +262,18 @@ impl<'a> Solver<'a> {
                 }
                 (None, Some(place)) => {
                     let what = format!(
-                        "the size of index `{}` is not known: it stands on the left only",
+                        "the size of index `{}` is not known: it appears on the left only",
                         place.index
                     );
                     let help = match &place.index {
                         Index::Slice(None, ..) => {
-                            "a range is called by its own text: write the same one on the right, \
+                            "the name of a range is its text: write the same range on the right, \
                                                    or give it a name there (Y[s] = X[s=2:])"
                                 .to_string()
                         }
                         index => match terms.iter().find_map(|(e, _)| self.keeps_names(e)) {
                             Some(function) => format!(
-                                "`{function}` keeps the names of its argument: write those on the left, and others on a line behind it"
+                                "`{function}` keeps the index names of its argument: write these on the left, and rename them in another equation"
                             ),
                             None => format!("declare it (axis {} = …), or use it on the right", bare(index)),
                         },
@@ -289,7 +290,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// The location of an index in an expression; the entire call, if the call may change sizes.
+/// Returns the location of an index in an expression; the entire call, if the call may change sizes.
 fn seen(e: &Expr, index: &Name) -> Option<Span> {
     match &e.kind {
         Kind::Ref(r) => r.places.iter().find(|p| key(p).as_ref() == Some(index)).map(|p| p.span),
@@ -302,7 +303,7 @@ fn seen(e: &Expr, index: &Name) -> Option<Span> {
     }
 }
 
-/// An index without its offset.
+/// Returns an index without its offset.
 pub(super) fn bare(index: &Index) -> String {
     match index {
         Index::Named(name, _) | Index::Time(name, _) | Index::Slice(Some(name), ..) => name.to_string(),
@@ -348,8 +349,8 @@ fn is_partial(e: &Equation) -> bool {
 }
 
 impl Ground<'_> {
-    /// A term at the indices of the left side: repeated along missing ones, shifted by offsets, on diagonals, at fixed
-    /// positions.
+    /// Returns a term at the indices of the left side: repeated along missing ones, shifted by offsets, on
+    /// diagonals, at fixed positions.
     pub(super) fn placed(&self, e: &Equation, value: &Named) -> Tensor {
         let Ground { batch, extents, sizes, start, steps, inside } = *self;
         let mut axes: Vec<Name> = batch.to_vec();

@@ -5,7 +5,7 @@
 //! to the largest magnitude that each number has had, so small numbers converge as precisely as large ones, and 0 is
 //! found too.
 
-use crate::builtin::{Judged, Verdict};
+use crate::builtin::{RuntimeCheck, Verdict};
 use gradus_ir::{DType, Result};
 use gradus_tensor::{Device, Tensor};
 use std::f64::consts::LOG2_E;
@@ -16,7 +16,7 @@ const OWN: usize = 7;
 /// Changes of up to this many rounding errors count as rounding.
 const ROUNDINGS: f64 = 4.0;
 
-/// Watches the changes of numbers from round to round.
+/// Settings of the convergence check, which watches the changes of numbers from round to round.
 pub(super) struct Watch {
     pub(super) float: DType,
     pub(super) tolerance: f64,
@@ -25,7 +25,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// The carries before the first round, for names that start with these values.
+    /// Returns the carries before the first round, for names that start with these values.
     pub(super) fn start(&self, begin: &[Tensor]) -> Vec<Tensor> {
         let largest = begin.iter().map(|t| self.size(&t.to_dtype(self.float)));
         // The first round changes numbers by up to their full size, which is less than half of this mark.
@@ -34,12 +34,12 @@ impl Watch {
         largest.chain([last, mark, since, halving, moved, left, allowed].map(scalar)).collect()
     }
 
-    /// The magnitudes of numbers; 0 for an infinity that is a valid value.
+    /// Returns the magnitudes of numbers; 0 for an infinity that is a valid value.
     fn size(&self, t: &Tensor) -> Tensor {
         if self.infinite { t.is_inf().select(&t.zeros_like(), &t.abs()) } else { t.abs() }
     }
 
-    /// The carries after a round from `before` to `now`.
+    /// Returns the carries after a round from `before` to `now`.
     pub(super) fn after(&self, carries: &[Tensor], before: &[Tensor], now: &[Tensor]) -> Vec<Tensor> {
         let (mut largest, own) = (carries[..now.len()].to_vec(), &carries[now.len()..]);
         let mut move_now = scalar(0.0);
@@ -67,8 +67,9 @@ impl Watch {
         let (mark, halving) = (halved.select(&moved, mark), halved.select(&since, halving));
         let since = halved.select(0.0f32, &since);
         let to_come = |size: &Tensor, rounds: &Tensor| &(size * rounds) * LOG2_E;
-        // If changes no longer halve as before and are as small as accumulated rounding, they may hide slower ones; so
-        // may no change at all after those. Then half of the digits must be right.
+        // Changes that no longer halve as before and are as small as accumulated rounding may hide slower
+        // ones; so may a round without any change after them. Then only half of the digits are required to be
+        // right.
         let epsilon = self.float.epsilon();
         let hidden = to_come(&scalar(epsilon), &halving);
         let (still, tiny) = (move_now.eq(0.0), scalar(ROUNDINGS * epsilon));
@@ -81,13 +82,13 @@ impl Watch {
         largest
     }
 
-    /// Returns true if another round is needed; false if the last one changed nothing.
-    pub(super) fn restless(carries: &[Tensor]) -> Tensor {
+    /// Returns true if another round is needed. A round that changed nothing is the last.
+    pub(super) fn needs_round(carries: &[Tensor]) -> Tensor {
         let own = &carries[carries.len() - OWN..];
         own[5].gt(&own[6]).logical_and(&own[0].ne(0.0))
     }
 
-    /// The result of the convergence check after the last round.
+    /// Returns the result of the convergence check after the last round.
     pub(super) fn verdict(carries: &[Tensor]) -> Tensor {
         let own = &carries[carries.len() - OWN..];
         Tensor::stack(&[&own[4], &own[5], &own[6]], 0)
@@ -95,10 +96,10 @@ impl Watch {
 }
 
 impl Verdict {
-    /// True in the graph if the check succeeded.
+    /// Returns a boolean of the graph that is true if the check succeeded.
     pub(crate) fn is_fine(&self) -> Tensor {
         let part = |i| self.verdict.narrow(0, i, 1).squeeze([0]);
-        if self.judged == Judged::Rest { part(1).le(&part(2)) } else { part(0).eq(0.0) }
+        if self.judged == RuntimeCheck::Converged { part(1).le(&part(2)) } else { part(0).eq(0.0) }
     }
 }
 
@@ -106,26 +107,27 @@ fn scalar(x: f64) -> Tensor {
     Tensor::full([], x as f32)
 }
 
-/// The reason why a fixpoint has not converged and a suggestion; `None` if it has.
-pub(crate) fn unrest(verdict: &Tensor) -> Result<Option<(String, &'static str)>> {
+/// Explains why a fixpoint has not converged and suggests a change; `None` if it has.
+pub(crate) fn explain_nonconvergence(verdict: &Tensor) -> Result<Option<(String, &'static str)>> {
     let read = verdict.to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>()?;
     let [moved, left, allowed] = [0, 1, 2].map(|i| read.get(i).copied().unwrap_or(f64::NAN));
     if left <= allowed {
         return Ok(None);
     }
     let far = match left < 1.0 {
-        true => format!(", and may have {left:.1e} of it left to go"),
+        true => format!(", and the remaining distance may be {left:.1e} of it"),
         false => String::new(),
     };
-    let moves = format!("in the last round it moved by {moved:.1e} relative to its size{far}");
-    let more = "allow more rounds, a larger tolerance, or values that did not come to rest";
+    let moves = format!("in the last round it changed by {moved:.1e} relative to its magnitude{far}");
+    let more = "allow more rounds, a larger tolerance, or values that have not converged";
     Ok(Some(match moved.is_nan() {
         // NaN never converges.
-        true => {
-            ("its numbers grew beyond bounds".into(), "no number of rounds helps: each leads further away")
-        }
+        true => (
+            "its values diverged to infinity or NaN".into(),
+            "more rounds do not help: the iteration diverges",
+        ),
         false if moved <= allowed => (
-            format!("it creeps: {moves}"),
+            format!("it converges too slowly: {moves}"),
             "allow more rounds or a larger tolerance, or compute in f64 instead of f32",
         ),
         false => (moves, more),

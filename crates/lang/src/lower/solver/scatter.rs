@@ -20,7 +20,7 @@ struct Write {
 }
 
 impl<'a> Solver<'a> {
-    /// A term written at its positions and, if requested, which elements it contributes to.
+    /// Returns a term written at its positions and, if requested, which elements it contributes to.
     pub(super) fn scattered(
         &self,
         e: &'a Equation,
@@ -159,7 +159,7 @@ impl<'a> Solver<'a> {
         Ok(out.permute(order))
     }
 
-    /// The size of an axis of a name, from lines that read it there with an index of known size.
+    /// Returns the size of an axis of a name, from lines that read it there with an index of known size.
     pub(super) fn size_by_readers(&self, name: &Name, at: usize) -> Option<usize> {
         self.equations.equations.iter().find_map(|e| {
             let reads = e.reads().into_iter().filter(|r| r.name == *name);
@@ -174,7 +174,7 @@ impl<'a> Solver<'a> {
         })
     }
 
-    /// The size that an index has in another tensor of an equation.
+    /// Returns the size that an index has in another tensor of an equation.
     fn size_elsewhere(&self, e: &Equation, index: &Name, name: &Name) -> Option<usize> {
         e.reads().into_iter().filter(|r| r.name != *name).find_map(|r| {
             let Some(Some(v)) = self.values.get(&r.name) else { return None };

@@ -12,12 +12,12 @@ use crate::syntax::order::components;
 use crate::syntax::source::Span;
 use std::collections::HashMap;
 
-/// The offset of a time index: 1 for `*t+1`.
+/// Returns the offset of a time index: 1 for `*t+1`.
 pub(super) fn offset(places: &[Place]) -> Option<i64> {
     moving(places).map(|t| t.1)
 }
 
-/// The fixed time step among some indices: 0 for `*0`.
+/// Returns the fixed time step among some indices: 0 for `*0`.
 pub(super) fn fixed(places: &[Place]) -> Option<i64> {
     places.iter().find_map(|p| match p.index {
         Index::Moment(at) => Some(at),
@@ -28,7 +28,7 @@ pub(super) fn fixed(places: &[Place]) -> Option<i64> {
 /// The names of a group, with their numbers.
 pub(super) type Group = HashMap<Name, usize>;
 
-/// True for a call of one of the program's own functions.
+/// Returns true for a call of a function of the program.
 pub(super) fn calls_own(e: &Expr) -> bool {
     matches!(&e.kind, Kind::Call(c) if matches!(c.callee.base, Base::User(_)))
 }
@@ -79,8 +79,8 @@ impl<'a> Solver<'a> {
         e.any_read(&mut |r| names.contains_key(&r.name))
     }
 
-    /// The schedule of a group.
-    pub(super) fn schedule(&self, group: &[usize], endless: bool) -> Eval<Schedule<'a>> {
+    /// Returns the schedule of a group.
+    pub(super) fn schedule(&self, group: &[usize], by_condition: bool) -> Eval<Schedule<'a>> {
         let names: Vec<Name> = group.iter().map(|i| self.name(*i).clone()).collect();
         let at: Group = names.iter().enumerate().map(|(g, n)| (n.clone(), g)).collect();
         let span = self.own(group[0]).first().copied().map(|e| e.span).unwrap_or_default();
@@ -100,7 +100,7 @@ impl<'a> Solver<'a> {
         let shift = match [by_step, by_moment].into_iter().find(|s| {
             let own = lags(s);
             one_way(&own)
-                && (!endless || s.iter().all(|by| *by == 0))
+                && (!by_condition || s.iter().all(|by| *by == 0))
                 && self.ordered(&edges, &own, group.len())
         }) {
             Some(shift) => shift,
@@ -138,7 +138,7 @@ impl<'a> Solver<'a> {
         components(&now).iter().all(|c| c.len() == 1 && !now[c[0]].contains(&c[0]))
     }
 
-    /// The error that no order exists.
+    /// Returns the error that no order exists.
     fn unordered(
         &self,
         group: &[usize],
@@ -147,7 +147,7 @@ impl<'a> Solver<'a> {
         span: Span,
     ) -> crate::lower::eval::Fault {
         if !edges.iter().all(|e| e.lag >= 0) && !edges.iter().all(|e| e.lag <= 0) {
-            let what = "these equations need both earlier and later moments of themselves";
+            let what = "these equations depend on both earlier and later steps of themselves";
             return Diagnostic::error(span, what).into();
         }
         let mut now = vec![Vec::new(); group.len()];
@@ -155,7 +155,7 @@ impl<'a> Solver<'a> {
         let own = components(&now).into_iter().find(|c| c.len() > 1 || now[c[0]].contains(&c[0]));
         let own = own.map_or(0, |c| c[0]);
         let span = self.own(group[own]).first().map_or(span, |e| e.span);
-        let what = format!("`{}` needs itself at the same moment", names[own]);
+        let what = format!("`{}` depends on itself at the same step", names[own]);
         let target = self.own(group[own]).first().map(|e| &e.target);
         let with = |index: &dyn Fn(&Name) -> Index| {
             let place = |p: &Place| match &p.index {
@@ -168,7 +168,7 @@ impl<'a> Solver<'a> {
         let ahead = with(&|t| Index::Time(t.clone(), 1));
         let laid_out = with(&|t| Index::Named(t.clone(), 0));
         let help = format!(
-            "a state is written one step ahead: {ahead}; what is to come to rest at each moment has a plain index: {laid_out}"
+            "for a state, write its next step: {ahead}; for a fixpoint at each step, use a plain index: {laid_out}"
         );
         Diagnostic::error(span, what).help(help).into()
     }
@@ -186,7 +186,8 @@ impl<'a> Solver<'a> {
                     } else if let Some(moment) = fixed(&r.places) {
                         fixed_reads.push(FixedRead { equation: e, read: r, of: read, moment });
                     } else {
-                        let what = format!("`{}` needs itself, but not at one moment from another", r.name);
+                        let what =
+                            format!("`{}` depends on itself, but not at one step from another", r.name);
                         return Err(Diagnostic::error(r.span, what).into());
                     }
                 }
@@ -201,7 +202,7 @@ impl<'a> Solver<'a> {
         for r in e.reads().into_iter().filter(|r| names.contains_key(&r.name)) {
             let plain = |p: &&Place| matches!((&p.index, time), (Index::Named(n, _), Some(t)) if n == t);
             if let Some(p) = r.places.iter().find(plain) {
-                let what = format!("`{}` stands for time here", p.index);
+                let what = format!("`{}` is the time of this line", p.index);
                 return Err(Diagnostic::error(p.span, what).help(format!("write *{}", p.index)).into());
             }
         }

@@ -52,8 +52,8 @@ impl Row {
 }
 
 impl<'a> Solver<'a> {
-    /// The values of a name without the loop, by time step: a given start, fixed steps, and equations that read
-    /// nothing of the group.
+    /// Returns the values of a name without the loop, by time step: a given start, fixed steps, and equations
+    /// that read nothing of the group.
     pub(super) fn known(&self, frame: &Frame<'_, 'a>, g: usize) -> Eval<(Tensor, Before)> {
         let (names, name): (&Group, usize) = (&frame.schedule.at, frame.group[g]);
         let (extents, (low, high)) = (self.extents(frame, g), frame.moments);
@@ -111,7 +111,7 @@ impl<'a> Solver<'a> {
         Ok((rows.iter().fold(empty, |all, row| row.added(&all, low)), own))
     }
 
-    /// The value of a line at a fixed step, without time.
+    /// Returns the value of a line at a fixed step, without time.
     fn row(
         &self,
         e: &'a Equation,
@@ -146,7 +146,7 @@ impl<'a> Solver<'a> {
             });
             let Some(ready) = ready else {
                 let (_, e) = open[0];
-                let what = format!("`{}` needs itself at the same moment", e.target.name);
+                let what = format!("`{}` depends on itself at the same step", e.target.name);
                 return Err(Diagnostic::error(e.span, what).into());
             };
             let (g, e) = open.remove(ready);
@@ -175,7 +175,7 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The lines at fixed steps that read the group.
+    /// Returns the lines at fixed steps that read the group.
     fn fixed_lines(&self, frame: &Frame<'_, 'a>) -> Vec<(usize, &'a Equation)> {
         let own = |(g, i): (usize, &usize)| self.own(*i).into_iter().map(move |e| (g, e)).collect::<Vec<_>>();
         let mut all: Vec<(usize, &'a Equation)> = frame.group.iter().enumerate().flat_map(own).collect();
@@ -213,7 +213,7 @@ impl<'a> Solver<'a> {
                 l.equation.reads().into_iter().find(own)
             });
             if let Some(r) = reads {
-                let what = format!("`{}` needs steps that need it", e.target);
+                let what = format!("`{}` depends on steps that depend on it", e.target);
                 return Err(Diagnostic::error(e.target.span, what).and(r.span, "read here").into());
             }
             let (value, _) = self.row(e, &self.values, &self.extents(frame, g))?;

@@ -125,9 +125,9 @@ impl<'a> Solver<'a> {
                 }
                 let Some(Some(v)) = self.values.get(&r.name) else { return Err(Fault::Silent) };
                 if v.ended {
-                    let what = format!("of `{}` there is the last moment only", r.name);
+                    let what = format!("only the last step of `{}` can be read", r.name);
                     let fault = Diagnostic::error(r.span, what);
-                    return Err(fault.help("its time goes on while something holds: read it at *-1").into());
+                    return Err(fault.help("its time ends by a condition: read the last step, *-1").into());
                 }
                 let at = r.places.iter().position(|p| is_time(&line.equation.target, p)).unwrap_or(0);
                 let axis = v.batch.len() + at;
@@ -151,7 +151,8 @@ impl<'a> Solver<'a> {
         Ok(Inputs { stacks, slices, first_known, known, before })
     }
 
-    /// The extents of a name of the group at one time step, after those of all axes that a call added.
+    /// Returns the extents of a name of the group at one time step, after those of all axes that a call
+    /// added.
     pub(super) fn extents(&self, frame: &Frame<'_, 'a>, g: usize) -> Vec<usize> {
         let own = frame.sizes[g].iter().zip(self.time_places(frame.group[g])).filter(|(_, time)| !time);
         let lead = self.batch.iter().map(|b| self.brought_extent(b));
@@ -177,7 +178,7 @@ impl<'a> Solver<'a> {
             let mut terms: Vec<Named> = Vec::new();
             for line in lines.iter().filter(|l| l.of == g) {
                 let e = line.equation;
-                // The step as this line counts: moment `by` behind it is computed.
+                // The value of `*t` in this line, which writes to step `*t + by`.
                 let ahead = schedule.shift[g] - line.by;
                 let mut moment: HashMap<(Name, i64), Value> = HashMap::new();
                 let now = if ahead == 0 { rows[0].clone() } else { &rows[0] + ahead as f64 };
@@ -243,8 +244,9 @@ impl<'a> Solver<'a> {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// All values, with those that this step has computed for an equation that reads fixed moments of the group: they are read
-    /// there if the step is the one of that moment, and a step of its own.
+    /// Returns all values, with those of the current step for an equation that reads a fixed step of the
+    /// group. If no earlier segment has computed the fixed step, it is the current one, which is then a
+    /// segment of its own.
     fn with_this_step<'v>(
         &self,
         frame: &Frame<'_, 'a>,
@@ -269,14 +271,14 @@ impl<'a> Solver<'a> {
         out
     }
 
-    /// The reduction by which lines of a name with time combine at one step.
+    /// Returns the reduction by which lines of a name with time combine at one step.
     pub(super) fn reduction(&self, frame: &Frame<'_, 'a>, g: usize) -> Projection {
         let own = self.own(frame.group[g]);
         let moves = own.iter().find(|e| offset(&e.target.places).is_some());
         moves.or(own.first()).map_or(Projection::Sum, |e| e.projection)
     }
 
-    /// The carries after a step.
+    /// Returns the carries after a step.
     fn carried(lags: usize, carries: &[Tensor], now: &[Tensor]) -> Vec<Tensor> {
         let mut next = Vec::new();
         for (g, value) in now.iter().enumerate() {
@@ -286,7 +288,7 @@ impl<'a> Solver<'a> {
         next
     }
 
-    /// The dtypes of the group's names: those that a step gives them.
+    /// Returns the dtypes of the group's names: those that a step gives them.
     pub(super) fn dtypes_of_steps(
         &self,
         frame: &Frame<'_, 'a>,
@@ -323,7 +325,7 @@ impl<'a> Solver<'a> {
         self.kinds_of_steps(&inputs.before, &inside, round)
     }
 
-    /// The values of names before the first step, as many as are read; 0 if there are none.
+    /// Returns the values of names before the first step, as many as are read; 0 if there are none.
     fn starts(&self, frame: &Frame<'_, 'a>, inputs: &Inputs, dtypes: &[DType]) -> Vec<Tensor> {
         let mut out = Vec::new();
         for (g, dtype) in dtypes.iter().enumerate() {
@@ -447,7 +449,7 @@ impl<'a> Solver<'a> {
         self.late(frame)
     }
 
-    /// All values, with those of the group at the time steps computed so far.
+    /// Returns all values, with those of the group at the time steps computed so far.
     pub(super) fn so_far(
         &self,
         frame: &Frame<'_, 'a>,
@@ -516,13 +518,13 @@ impl<'a> Solver<'a> {
                 let fault = own
                     .into_iter()
                     .fold(fault, |fault, e| fault.and(e.target.span, "computed here, step by step"));
-                return Err(fault.help("a step reads moments that were computed before it").into());
+                return Err(fault.help("a step can read only steps that are computed before it").into());
             }
         }
         Ok(())
     }
 
-    /// A value with all axes that a call added.
+    /// Returns a value with all axes that a call added.
     pub(super) fn with_all_brought(&self, value: &Value) -> Tensor {
         let own = value.tensor.shape()[value.batch.len()..].to_vec();
         let (mut tensor, mut extents) = (value.tensor.clone(), Vec::new());
@@ -537,14 +539,14 @@ impl<'a> Solver<'a> {
         if value.batch.len() == self.batch.len() { tensor } else { tensor.expand([extents, own].concat()) }
     }
 
-    /// True for each index of a name that is its time.
+    /// Returns, for each index of a name, true if it is the time.
     pub(super) fn time_places(&self, name: usize) -> impl Iterator<Item = bool> + 'a {
         let places: &'a [Place] = self.own(name).first().copied().map_or(&[], |e| &e.target.places);
         places.iter().map(is_timed)
     }
 
-    /// The values at one step that a line reads from outside its group, and those of names of the group with known
-    /// sizes.
+    /// Returns the values at one step that a line reads from outside its group, and those of names of the
+    /// group with known sizes.
     pub(super) fn sample(
         &self,
         e: &Equation,

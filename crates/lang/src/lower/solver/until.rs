@@ -3,7 +3,7 @@
 
 use super::Solver;
 use super::stream::{Frame, Inputs, Line, count};
-use crate::builtin::{Counts, Judged, Verdict};
+use crate::builtin::{Counts, RuntimeCheck, Verdict};
 use crate::lower::eval::{Eval, Fault, Value, fault};
 use crate::syntax::ast::Name;
 use crate::syntax::diagnostic::Diagnostic;
@@ -24,7 +24,7 @@ impl<'a> Solver<'a> {
         let schedule = frame.schedule;
         let decides = schedule.at.get(go).copied();
         let Some(go_at) = decides.filter(|_| inputs.slices.is_empty() && schedule.lags == 1) else {
-            return Err(self.endless(go, ends));
+            return Err(self.independent_condition(go, ends));
         };
         let values = self.values.clone();
         let dtypes = self.dtypes_of_steps(frame, inputs, &values)?;
@@ -55,7 +55,7 @@ impl<'a> Solver<'a> {
         let start = self.options.timed(|c| c.at(0), || step(&begin, &at_first, &zeros, &first));
         let init: Vec<&Tensor> = [&begin].into_iter().chain(&start).collect();
         let on = |c: &[Tensor]| holds(c).logical_and(&c[0].lt(most as f64));
-        let last = self.options.turns(Counts::Each, &init, None, on, |c: &[Tensor]| {
+        let last = self.options.checked_loop(Counts::Each, &init, None, on, |c: &[Tensor]| {
             let moment = &c[0] + 1i64;
             // Iteration 0 computes step 1.
             let next = self.options.timed(|c| c.from(1), || step(&moment, &always, &c[1..], &later));
@@ -66,7 +66,12 @@ impl<'a> Solver<'a> {
         }
         let last = last.map_err(|e| fault(schedule.span, &e))?;
         let verdict = holds(&last).to_dtype(DType::F64).reshape([1]);
-        self.verdicts.push(Verdict { judged: Judged::Ends(most), name: time.clone(), span: ends, verdict });
+        self.verdicts.push(Verdict {
+            judged: RuntimeCheck::Ends(most),
+            name: time.clone(),
+            span: ends,
+            verdict,
+        });
         for (g, tensor) in last.into_iter().skip(1).enumerate() {
             let axis = self.batch.len() + self.time_places(frame.group[g]).position(|t| t).unwrap_or(0);
             let tensor = tensor.unsqueeze(axis as isize);
@@ -76,17 +81,19 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The time of a group and its condition, if it ends by a condition only.
+    /// Returns the time of a group and its condition, if it ends by a condition only.
     pub(super) fn goes_on(&self, group: &[usize]) -> Option<(&'a Name, &'a Name, Span)> {
         let mut own = group.iter().flat_map(|i| self.own(*i));
         let (time, _) = own.find_map(|e| moving(&e.target.places))?;
         self.core.program.times.get(time).map(|(go, at)| (time, go, *at))
     }
 
-    fn endless(&self, go: &Name, at: Span) -> Fault {
-        let what = format!("time goes on while `{go}` holds, but that is nothing its states decide");
-        let help = "the condition has a value at every step and reads a state there; states read the moment before, and \
-            nothing else that moves with time";
+    /// Returns the error for a condition that does not depend on the states of its time.
+    fn independent_condition(&self, go: &Name, at: Span) -> Fault {
+        let what =
+            format!("the time ends when `{go}` does not hold, but `{go}` does not depend on its states");
+        let help = "the condition must have a value at every step and read a state there; states may read the step before, but \
+            nothing else that depends on time";
         Diagnostic::error(at, what).help(help).into()
     }
 }

@@ -14,7 +14,7 @@ impl Parser<'_> {
         }
         self.inside_lines(|p| {
             let yes = p.expression()?;
-            p.need(":", "`:` and what holds otherwise")?;
+            p.need(":", "`:` and the value otherwise")?;
             let no = p.expression()?;
             let span = condition.span.to(no.span);
             Ok(Kind::Choose(Box::new([condition, yes, no])).at(span))
@@ -242,16 +242,16 @@ impl Parser<'_> {
         Ok(Kind::Ref(Ref { name, places, relation: false, span }).at(span.to(all)))
     }
 
-    /// The error for `A.T` and `np.exp`.
+    /// Returns the error for `A.T` and `np.exp`.
     fn attribute(&mut self, name: &str) -> Diagnostic {
         let dot = self.next().1;
         let word = self.word();
         let fault = Diagnostic::error(dot, format!("`{name}.{word}`: names have no attributes"));
         match (name, word) {
             ("np" | "numpy" | "jnp" | "torch" | "math" | "tf" | "F", _) => {
-                fault.help(format!("functions have no module before them: write {word}(…)"))
+                fault.help(format!("functions have no module prefix: write {word}(…)"))
             }
-            (_, "T") => fault.help(format!("the left side has the indices in order: Y[i,j] = {name}[j,i]")),
+            (_, "T") => fault.help(format!("order the indices on the left side: Y[i,j] = {name}[j,i]")),
             _ => fault,
         }
     }
@@ -272,7 +272,7 @@ impl Parser<'_> {
                     let span = p.span();
                     return Err(Diagnostic::error(
                         span,
-                        format!("what has no keyword must stand before `{key}=`"),
+                        format!("arguments without a keyword must be before `{key}=`"),
                     ));
                 } else {
                     args.push(p.expression()?);
@@ -371,7 +371,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The value of `true`, `false` or `inf`.
+    /// Returns the value of `true`, `false` or `inf`.
     fn truth(&mut self) -> Option<f64> {
         let known = [("true", 1.0), ("false", 0.0), ("inf", f64::INFINITY)]
             .into_iter()
@@ -379,7 +379,8 @@ impl Parser<'_> {
         known.map(|(_, x)| x)
     }
 
-    /// The exact value of the number at the current token, if it is an integer that `f64` may not represent.
+    /// Returns the exact value of the number at the current token, if it is an integer that `f64` may not
+    /// represent.
     fn vast(&mut self, x: f64, negative: bool) -> Option<i64> {
         if x < WHOLE_FLOATS {
             return None;
@@ -431,7 +432,7 @@ impl Parser<'_> {
     }
 }
 
-/// A number; exact if it is an integer that `f64` may not represent.
+/// Returns a number; exact if it is an integer that `f64` may not represent.
 fn number(x: f64, vast: Option<i64>) -> Kind {
     vast.map_or(Kind::Number(x), |n| Kind::Array(Array::with_digits(Vec::new(), vec![x], &[(0, n)])))
 }

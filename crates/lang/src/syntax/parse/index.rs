@@ -70,7 +70,7 @@ impl Parser<'_> {
                     Index::Time(name, self.offset()?)
                 }
                 _ => Index::Moment(
-                    self.whole("the name of a time index, as in `*t`, or a moment, as in `*0`")?,
+                    self.whole("the name of a time index, as in `*t`, or a fixed step, as in `*0`")?,
                 ),
             }
         } else if self.peek() == Token::Name {
@@ -106,7 +106,7 @@ impl Parser<'_> {
         matches!(rest.next(), Some(Token::Sign(":" | "::")))
     }
 
-    /// A range, with an optional name, or a single position.
+    /// Parses a range, with an optional name, or a single position.
     fn range(&mut self, name: Option<Name>) -> Read<Index> {
         if self.is(":") || self.is("::") {
             return self.slice(name, None);
@@ -133,13 +133,13 @@ impl Parser<'_> {
             (stop, if self.eat(":") { bound(self)? } else { None })
         };
         if step == Some(0) {
-            return Err(Diagnostic::error(self.last_span(), "a range cannot have steps of 0"));
+            return Err(Diagnostic::error(self.last_span(), "the stride of a range cannot be 0"));
         }
         Ok(Index::Slice(name, Box::new([start, stop, step])))
     }
 }
 
-/// The indices that arguments in parentheses represent, as in `Anc(x, y')`, `Anc(1, x)`, `Next(x+1)`.
+/// Returns the indices that arguments in parentheses represent, as in `Anc(x, y')`, `Anc(1, x)`, `Next(x+1)`.
 pub(crate) fn places_of(args: &[Expr]) -> Option<Vec<Place>> {
     args.iter().map(place_of).collect()
 }

@@ -28,12 +28,12 @@ pub(crate) struct Extent {
     pub(crate) inside: Vec<Extent>,
 }
 
-/// The statements of a text.
+/// Parses the statements of a text.
 pub(crate) fn parse(source: &Source, file: u32) -> Result<Vec<Statement>> {
     Ok(parse_with_extents(source, file)?.0)
 }
 
-/// The statements of a text, with their byte ranges.
+/// Parses the statements of a text, with their byte ranges.
 pub(crate) fn parse_with_extents(source: &Source, file: u32) -> Result<(Vec<Statement>, Vec<Extent>)> {
     let parsed = parse_all(source, file);
     if parsed.faults.is_empty() { Ok((parsed.statements, parsed.extents)) } else { Err(parsed.faults) }
@@ -141,7 +141,7 @@ impl<'a> Parser<'a> {
         self.tokens[self.at].0
     }
 
-    /// The token after the current one.
+    /// Returns the token after the current one.
     fn peek_after(&mut self) -> Token {
         self.peek();
         let rest = &self.tokens[(self.at + 1).min(self.tokens.len() - 1)..];
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
         self.tokens[self.at].1
     }
 
-    /// The span of the token read last.
+    /// Returns the span of the token read last.
     fn last_span(&self) -> Span {
         self.tokens[..self.at].iter().rev().find(|t| t.0 != Token::Line).map(|t| t.1).unwrap_or_default()
     }
@@ -215,7 +215,7 @@ impl<'a> Parser<'a> {
         self.peek() == Token::Name && self.word() == word
     }
 
-    /// The text of the current token.
+    /// Returns the text of the current token.
     fn word(&mut self) -> &'a str {
         let span = self.span();
         &self.text[span.start as usize..span.end as usize]
@@ -255,7 +255,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The error that `what` was expected, but something else found.
+    /// Returns the error that `what` was expected, but something else found.
     fn expected(&mut self, what: &str) -> Diagnostic {
         let mut span = self.span();
         let found = match self.peek() {

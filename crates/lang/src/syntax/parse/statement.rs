@@ -1,4 +1,4 @@
-//! Statements.
+//! Parses statements.
 
 use super::index::places_of;
 use super::{Extent, MOST_FAULTS, Parser, Read};
@@ -8,7 +8,7 @@ use crate::syntax::source::Span;
 use crate::syntax::token::Token;
 
 impl Parser<'_> {
-    /// All statements up to the end of the text, or to `}` inside a block.
+    /// Parses all statements up to the end of the text, or to `}` inside a block.
     pub(super) fn statements(&mut self) -> Vec<Statement> {
         let (mut out, mut extents) = (Vec::new(), Vec::new());
         loop {
@@ -155,7 +155,7 @@ impl Parser<'_> {
                 let (path, mut span) = self.quoted("a file name")?;
                 let alias = if self.is_word("as") {
                     self.next();
-                    let (name, at) = self.name("a name for what is imported")?;
+                    let (name, at) = self.name("a name for the import")?;
                     span = span.to(at);
                     Some(name)
                 } else {
@@ -237,7 +237,7 @@ impl Parser<'_> {
             p.need(")", "`,` or `)`")?;
             Ok(params)
         })?;
-        self.need("->", "`->` and what the function gives")?;
+        self.need("->", "`->` and the result of the function")?;
         let result = self.target()?;
         let span = start.to(self.last_span());
         self.need("{", "`{`")?;
@@ -246,7 +246,7 @@ impl Parser<'_> {
             match statement {
                 Statement::Equation(e) => body.push(e),
                 other => {
-                    return Err(Diagnostic::error(other.span(), "a function holds equations only"));
+                    return Err(Diagnostic::error(other.span(), "a function may contain only equations"));
                 }
             }
         }
@@ -275,7 +275,7 @@ impl Parser<'_> {
         })?;
         let places = places_of(&args).ok_or_else(|| {
             let all = args.first().map_or(span, |a| a.span.to(self.last_span()));
-            Diagnostic::error(all, "a relation has indices between its parentheses")
+            Diagnostic::error(all, "the arguments of a relation must be indices")
                 .help("on the left, write Name(x, y) for a relation, Name[i, j] for a tensor")
         })?;
         Ok(Ref { name, places, relation: true, span })
@@ -314,7 +314,7 @@ impl Parser<'_> {
             guard => guard,
         };
         if let (Kind::List(_), span) = (&value.kind, value.span) {
-            return Err(Diagnostic::error(span, "a list of names is no value"));
+            return Err(Diagnostic::error(span, "a list of names is not a value"));
         }
         let span = start.to(self.last_span());
         Ok(Equation { target, guard, projection, spelled, value, local: false, span })
@@ -337,7 +337,7 @@ impl Parser<'_> {
                 return Ok((projection, true));
             }
             let span = self.span();
-            return Err(Diagnostic::error(span, format!("`{word}=` is no way to join values"))
+            return Err(Diagnostic::error(span, format!("`{word}=` is not a reduction"))
                 .help("write =, +=, max=, min=, avg= or prod="));
         }
         Err(self.expected("`=`"))
