@@ -101,7 +101,7 @@ impl Lowering<'_> {
         let out = &node.outs[0];
         let form = node.op.def().form(&types);
         if !matches!(form, Form::View(_) | Form::Reshape | Form::Iota { .. } | Form::Constant(_)) {
-            walkable(types.iter().chain(&node.outs), self.profile.memory.most)?;
+            check_sizes(types.iter().chain(&node.outs), self.profile.memory.most)?;
         }
         Ok(vec![match form {
             Form::Constant(l) => self.constant(l),
@@ -474,7 +474,7 @@ fn readers(units: &[Unit]) -> HashMap<Value, Vec<usize>> {
 }
 
 /// Returns an error if a value is too large to compute, even if fusion would not store it.
-fn walkable<'a>(mut avals: impl Iterator<Item = &'a Aval>, most: usize) -> Result<()> {
+fn check_sizes<'a>(mut avals: impl Iterator<Item = &'a Aval>, most: usize) -> Result<()> {
     let bytes = |a: &Aval| a.shape.numel().saturating_mul(a.dtype.size());
     match avals.find(|a| bytes(a) > most) {
         Some(a) => Err(Error::new(Kind::Memory { bytes: bytes(a) })),

@@ -10,7 +10,7 @@ pub(crate) const ALL: [&str; 10] = [
     "slices of sums along columns",
     "a kernel by columns",
     "rows in parts",
-    "a product that is finished in place",
+    "a product with a fused kernel",
     "a reduction in two passes",
     "a recomputed value",
     "a temporary that overwrites another",
