@@ -299,7 +299,7 @@ fn functions_of_two() {
 
 /// Fails if a function has no check above, such as that of a new pointwise op.
 #[test]
-fn every_name_was_checked() {
+fn every_function_has_a_check() {
     let (unary, binary) = loops_on::<f32>(Isa::Portable).unwrap().names();
     assert_eq!((unary.len(), binary.len()), (34, 13));
     // `vector_loops.rs` checks the arithmetic among these.

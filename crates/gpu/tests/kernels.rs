@@ -113,7 +113,7 @@ fn products_with_batches_and_other_dtypes() {
 }
 
 #[test]
-fn products_with_what_follows() {
+fn products_with_fused_kernels() {
     for (m, n) in [(64, 64), (33, 50), (7, 12), (130, 128)] {
         for dtype in [F, DType::BF16] {
             let g = graph(&[(F, &[m, 20]), (F, &[20, n]), (F, &[n])], |_, x| {

@@ -148,8 +148,8 @@ impl Loaded {
     fn check(&self, arguments: &[Argument]) -> Result<()> {
         let program = &self.program;
         if arguments.len() != program.inputs.len() {
-            let why = format!("must be {}; {} were given", program.inputs.len(), arguments.len());
-            return Err(Error::value("the arguments", why));
+            let why = format!("must be {}, got {}", program.inputs.len(), arguments.len());
+            return Err(Error::value("the number of arguments", why));
         }
         for (a, &b) in arguments.iter().zip(&program.inputs) {
             let (buffer, bytes) = (&program.buffers[b], program.buffers[b].bytes());

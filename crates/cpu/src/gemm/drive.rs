@@ -20,7 +20,7 @@ pub(super) struct Drive<'p, T: Real> {
     pub(super) problem: &'p Problem<'p, T>,
     pub(super) plan: Plan,
     /// If true, the caller has requested a stop.
-    left: AtomicBool,
+    stopped: AtomicBool,
 }
 
 // SAFETY: all tasks read the operands, and each writes its own part of C; the problem's closures are `Sync`.
@@ -53,7 +53,7 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
         kernels,
         problem,
         plan: Plan::new(problem, kernels, pool.threads()),
-        left: AtomicBool::new(false),
+        stopped: AtomicBool::new(false),
     };
     // SAFETY: `index` is below the number of products, and each call computes its own product.
     let one = |index: usize| unsafe { drive.item(index) };
@@ -70,8 +70,8 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
 impl<T: Real> Drive<'_, T> {
     /// Returns true if a stop is requested. Checked inside of blocks, because a block can take seconds. Only the calling thread
     /// polls; the others read the flag.
-    pub(super) fn left(&self) -> bool {
-        self.left.load(Relaxed) || (stop::requested() && !self.left.swap(true, Relaxed))
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Relaxed) || (stop::requested() && !self.stopped.swap(true, Relaxed))
     }
 
     /// Returns the number of blocks of C.

@@ -334,7 +334,7 @@ fn random_kernels() {
 
 /// Tests results that overwrite operands that are not needed afterwards.
 #[test]
-fn in_place() {
+fn results_overwrite_operands() {
     let random = &mut Random(3);
     for n in [1, 15, 16, 31, 64, 65, 200] {
         let mut case = Case::new(&[3, n], 2);
@@ -351,7 +351,7 @@ fn in_place() {
 }
 
 #[test]
-fn code_of_other_extents_is_the_same() {
+fn kernels_of_other_extents_share_code() {
     let random = &mut Random(7);
     let mut of = |rows: usize, row: usize, scale: f32| {
         let mut case = Case::new(&[rows, row], 2);
@@ -476,7 +476,7 @@ fn reductions_along_columns() {
 
 /// Tests numbers of all magnitudes, including those with subnormal results.
 #[test]
-fn functions_everywhere() {
+fn functions_of_numbers_of_all_magnitudes() {
     let random = &mut Random(17);
     let bits: Vec<u8> = (0..1u32 << 18).flat_map(|i| (i << 14 | i >> 4).to_le_bytes()).collect();
     let dense: Vec<u8> = (0..1 << 18).flat_map(|i| (i as f32 * 1e-3 - 131.0).to_le_bytes()).collect();

@@ -94,14 +94,15 @@ unsafe fn each<E: Copy + 'static, N: Number + 'static, R: 'static>(
     real: fn(f64) -> R,
 ) -> Result<bool> {
     let count = call.of(0).shape[..call.of(0).rank() - 2].iter().product::<usize>();
-    let mut room: Vec<N> = Vec::new();
-    if room.try_reserve_exact(COPIES.saturating_mul(task.size.rows * task.size.cols)).is_err() {
+    // Returns an error here, because a failed allocation in the factorisation would abort the process.
+    let mut probe: Vec<N> = Vec::new();
+    if probe.try_reserve_exact(COPIES.saturating_mul(task.size.rows * task.size.cols)).is_err() {
         return Err(Error::value(
             "the operand",
             "is too large: there is not enough memory for its factorisation",
         ));
     }
-    drop(room);
+    drop(probe);
     for b in 0..count {
         let mut ins = Vec::with_capacity(call.routine.types.len());
         for (i, aval) in call.routine.types.iter().enumerate() {
