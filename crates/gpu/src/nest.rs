@@ -243,7 +243,7 @@ impl<'k> Nest<'k> {
             return Err("it has a reduction that the template does not support".into());
         };
         let from: Vec<DType> = inst.args.iter().map(|a| self.kernel.body[*a].dtype).collect();
-        let sum = matches!(scalar, Scalar::Pointwise(row) if matches!(row.name, "add" | "sub"));
+        let sum = matches!(scalar, Scalar::Pointwise(op) if matches!(op.name, "add" | "sub"));
         let operand = |a: &usize| {
             let value = values[*a].clone().ok_or("an operand is missing")?;
             // Fences operands of float sums: otherwise compilers may reassociate sums, or fuse a product and a sum.

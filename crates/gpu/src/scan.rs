@@ -46,7 +46,7 @@ impl Translation<'_> {
         let done = self.iterations(at, body, control, (shared, carries), length, reverse);
         match &done {
             Ok(()) => self.free = mark.free,
-            Err(_) => self.forget(&mark),
+            Err(_) => self.roll_back(&mark),
         }
         done
     }

@@ -46,9 +46,9 @@ pub(crate) struct Loaded {
     /// The subjects of its checks, and for each command the checks whose records are stored directly after it.
     pub(crate) subjects: Arc<[Subject]>,
     pub(crate) records: Vec<Vec<usize>>,
-    /// If the program writes cells, the last command with a record. After it the run waits until its checks have
-    /// succeeded, because cells must keep their values if a check fails.
-    pub(crate) decides: Option<usize>,
+    /// The last command whose checks are recorded, if the program writes cells. After it the run waits for
+    /// the outcome of its checks, because cells must keep their values if a check fails.
+    pub(crate) last_check: Option<usize>,
     pub(crate) runs: AtomicU64,
 }
 
@@ -125,7 +125,7 @@ impl Loaded {
         let seconds = check::estimates(&program, plan.as_ref(), context.software);
         let subjects = Subject::all(&program, plan.as_ref());
         let records = Subject::checks_by_command(&program);
-        let decides = records.iter().rposition(|r| !r.is_empty()).filter(|_| cells);
+        let last_check = records.iter().rposition(|r| !r.is_empty()).filter(|_| cells);
         Ok(Loaded {
             context: context.clone(),
             program,
@@ -140,7 +140,7 @@ impl Loaded {
             cells,
             subjects,
             records,
-            decides,
+            last_check,
             runs: AtomicU64::new(0),
         })
     }

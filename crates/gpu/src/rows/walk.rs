@@ -15,7 +15,7 @@ use gradus_ir::ops::Combine;
 pub(super) type Lanes = Vec<(Point, Vec<Option<String>>)>;
 
 /// A reduction in progress: its instruction, its combination, and the name of its variable.
-type Found = (usize, Combine, String);
+type Reduction = (usize, Combine, String);
 
 /// One pass over a row.
 pub(super) struct Walk<'a> {
@@ -44,7 +44,7 @@ impl Walk<'_> {
         let stored: Vec<usize> = (0..kernel.stores.len())
             .filter(|k| self.stores && kernel.body[kernel.stores[*k].value].level == Level::Element)
             .collect();
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<Reduction> = Vec::new();
         for &i in &pass.rows {
             let Operation::Reduce(how) = kernel.body[i].op else { continue };
             let dtype = kernel.body[i].dtype;
@@ -73,7 +73,7 @@ impl Walk<'_> {
         values: &[Option<String>],
         kept: &mut Vec<Lanes>,
         iterations: usize,
-        found: &[Found],
+        found: &[Reduction],
         stored: &[usize],
     ) -> Result<(), String> {
         let lanes = self.shares.lanes as u32;
@@ -120,7 +120,7 @@ impl Walk<'_> {
         b: &mut Build<'_>,
         pass: &Pass,
         values: &[Option<String>],
-        found: &[Found],
+        found: &[Reduction],
         stored: &[usize],
     ) -> Result<(), String> {
         let kernel = self.nest.kernel;
