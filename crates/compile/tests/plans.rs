@@ -29,7 +29,7 @@ fn count(plan: &Plan, function: &str) -> usize {
         Step::Contract(c) => c.finish.as_ref(),
         _ => None,
     });
-    let is = |op: &Operation| matches!(op, Operation::Scalar(Scalar::Pointwise(row)) if row.name == function);
+    let is = |op: &Operation| matches!(op, Operation::Scalar(Scalar::Pointwise(p)) if p.name == function);
     nests.flat_map(|k| &k.body).filter(|inst| is(&inst.op)).count()
 }
 

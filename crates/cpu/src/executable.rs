@@ -400,13 +400,13 @@ impl Session<'_> {
         outs: impl Iterator<Item = *mut u8>,
         times: Option<&mut Vec<Duration>>,
     ) -> Result<()> {
-        let alone = self.executable.plan.donors.iter().all(Option::is_none);
+        let interruptible = self.executable.plan.donors.iter().all(Option::is_none);
         // SAFETY: the caller guarantees the sizes of inputs and outputs, access to them, and the sharing that
         // the plan allows.
-        unsafe { self.run_part(pool, (ins, outs), times, alone) }
+        unsafe { self.run_part(pool, (ins, outs), times, interruptible) }
     }
 
-    /// As [`Session::run`]. If `alone` is true, loop nests and products may be interrupted.
+    /// As [`Session::run`]. If `interruptible` is true, loop nests and products may be interrupted.
     ///
     /// # Safety
     /// As for [`Session::run`].
@@ -415,7 +415,7 @@ impl Session<'_> {
         pool: &Pool,
         (ins, outs): (impl Iterator<Item = *mut u8>, impl Iterator<Item = *mut u8>),
         mut times: Option<&mut Vec<Duration>>,
-        alone: bool,
+        interruptible: bool,
     ) -> Result<()> {
         self.runs += 1;
         let plan = &self.executable.plan;
@@ -450,11 +450,11 @@ impl Session<'_> {
                 Step::Routine(r) => r.can_fail,
                 _ => true,
             };
-            let alone = alone || can_fail;
+            let interruptible = interruptible || can_fail;
             let start = times.is_some().then(Instant::now);
             // SAFETY: the caller guarantees inputs and outputs; buffers of the arena that are in use do not
             // overlap (`plan/aliasing.rs`).
-            interrupt::stoppable(alone, || unsafe {
+            interrupt::stoppable(interruptible, || unsafe {
                 match step {
                     Step::Slices { control, extents, moves } => {
                         let own = slices.next().map_or(&mut [][..], |s| &mut s[..]);

@@ -28,13 +28,13 @@ const PRODUCTS: usize = 1 << 20;
 /// As for [`run`](super::run).
 pub(super) unsafe fn convolve(call: &Call<'_>, window: &Window) -> Result<bool> {
     // The reference evaluates convolutions without elements.
-    if call.of(0).shape.numel() == 0 || call.of(1).shape.numel() == 0 {
+    if call.operand_type(0).shape.numel() == 0 || call.operand_type(1).shape.numel() == 0 {
         return Ok(false);
     }
     // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; each arm
     // uses the element type of the dtype.
     unsafe {
-        match call.of(0).dtype {
+        match call.operand_type(0).dtype {
             DType::F32 => run::<f32>(call, window, call.operand(0), call.operand(1), call.result(0)),
             DType::F64 => run::<f64>(call, window, call.operand(0), call.operand(1), call.result(0)),
             dtype if dtype.class() == Class::Float => narrow(call, window, dtype)?,
@@ -50,7 +50,7 @@ unsafe fn narrow(call: &Call<'_>, window: &Window, dtype: DType) -> Result<()> {
         let bytes = n * size_of::<f32>();
         Storage::zeroed(bytes).ok_or_else(|| Error::new(Kind::Memory { bytes }))
     };
-    let (x, w) = (call.of(0).shape.numel(), call.of(1).shape.numel());
+    let (x, w) = (call.operand_type(0).shape.numel(), call.operand_type(1).shape.numel());
     let n = call.routine.results[0].shape.numel();
     let (wide, out) = ([(x, allocate(x)?), (w, allocate(w)?)], allocate(n)?);
     for (i, (n, storage)) in wide.iter().enumerate() {
@@ -94,7 +94,8 @@ struct Shape {
 
 impl Shape {
     fn new(call: &Call<'_>, window: &Window) -> Shape {
-        let (x, w, y) = (&call.of(0).shape, &call.of(1).shape, &call.routine.results[0].shape);
+        let (x, w, y) =
+            (&call.operand_type(0).shape, &call.operand_type(1).shape, &call.routine.results[0].shape);
         let axis = |i: usize| Axis {
             extent: x[3 + i],
             step: x[4 + i..].iter().product(),

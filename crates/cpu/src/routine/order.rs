@@ -14,12 +14,12 @@ pub(super) unsafe fn sort(
     descending: bool,
     first: Option<usize>,
 ) -> Result<bool> {
-    let extent = call.of(0).shape[axis];
+    let extent = call.operand_type(0).shape[axis];
     let count = first.unwrap_or(extent);
     // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; `T` is the
     // element type of the dtype.
     unsafe {
-        with_element!(call.of(0).dtype,
+        with_element!(call.operand_type(0).dtype,
             T => if size_of::<T>() <= 4 && extent <= u32::MAX as usize {
                 sorted::<T, u64>(call, axis, descending, count)
             } else {
@@ -69,7 +69,7 @@ impl Pair for (u64, usize) {
 
 /// Sorts each line by rank, and equal ranks by position, so that the sort is stable.
 unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: bool, count: usize) {
-    let (rows, n, width) = around(&call.of(0).shape, axis);
+    let (rows, n, width) = around(&call.operand_type(0).shape, axis);
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let (values, positions): (Elements<T>, Elements<i64>) = (call.result(0), call.result(1));

@@ -194,8 +194,8 @@ impl Primitive for Scatter {
             (None, _) => {
                 let shape = updates.shape();
                 let order = ct.builder().iota(DType::I64, [shape.numel()], 0).reshape(&shape);
-                let nobody = ct.builder().full(&ct.aval().with_dtype(DType::I64), -1.0);
-                let winner = nobody.scatter(index, order, self.axis, None).take(index, self.axis);
+                let unset = ct.builder().full(&ct.aval().with_dtype(DType::I64), -1.0);
+                let winner = unset.scatter(index, order, self.axis, None).take(index, self.axis);
                 winner.eq(order).select(ct.take(index, self.axis), updates.full_like(0.0))
             }
         })
