@@ -196,9 +196,9 @@ impl<'k> Nest<'k> {
         if let Some(name) = &self.constants[i] {
             return Ok(Some(name.clone()));
         }
-        if let Some(place) = &self.loads[i] {
-            let at = b.int(Self::at(place, point));
-            let loaded = memory::load(b, place.buffer, &at);
+        if let Some(element) = &self.loads[i] {
+            let at = b.int(Self::at(element, point));
+            let loaded = memory::load(b, element.buffer, &at);
             return Ok(Some(b.value(loaded)));
         }
         if let Some((offset, strides)) = &self.indices[i] {

@@ -53,7 +53,7 @@ pub(crate) struct Translation<'a> {
     dialect: Dialect,
     text: Text,
     pub(crate) program: GpuProgram,
-    /// The modules by their text.
+    /// The number of each module.
     known: HashMap<Module, usize>,
     /// The byte of the arena for the next check.
     check: usize,

@@ -269,15 +269,15 @@ impl Loaded {
             return Ok(None);
         }
         if a.storage.device() != HOST && a.offset.is_multiple_of(ALIGN) {
-            let place = self.context.block(&a.storage)?.memory();
+            let actual = self.context.block(&a.storage)?.memory();
             // Kernels read small operands from the heap, but a small part of a large tensor is in another buffer.
             let memory = self.program.memory(b);
             let fits = matches!(
-                (place, memory),
+                (actual, memory),
                 (BlockMemory::Heap { .. }, Memory::Heap) | (BlockMemory::Own(_), Memory::Own(_))
             );
             if fits {
-                return Ok(bound(place).map(|(buffer, start)| (buffer, start + a.offset)));
+                return Ok(bound(actual).map(|(buffer, start)| (buffer, start + a.offset)));
             }
         }
         let block = self.copied(state, a, bytes, run)?;
