@@ -37,14 +37,14 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
     }
     // A contiguous column of C is computed as a row of the transposed product, because kernels are faster for many columns.
     if let (1, 1, 2.., Operand::Strided(Strided { lane: 1, .. })) = (n, problem.c.row, m, problem.a) {
-        let given = problem.finish;
+        let original = problem.finish;
         let finish = move |t: Tile<T::Sum>| {
             let (row0, rows, col0, cols) = (t.col0, t.cols, t.row0, t.rows);
-            if let Some(finish) = given {
+            if let Some(finish) = original {
                 finish(Tile { row0, rows, col0, cols, row: 1, ..t });
             }
         };
-        let finish: Option<Finish<'_, T::Sum>> = given.is_some().then_some(&finish);
+        let finish: Option<Finish<'_, T::Sum>> = original.is_some().then_some(&finish);
         // SAFETY: the caller guarantees the problem; transposing a C of one column gives a C of one row.
         return unsafe { run(pool, kernels, &Problem { finish, ..problem.transposed() }) };
     }
@@ -68,8 +68,8 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
 }
 
 impl<T: Real> Drive<'_, T> {
-    /// Returns true if a stop is requested. Checked inside of blocks, because a block can take seconds. Only the calling thread
-    /// polls; the others read the flag.
+    /// Returns true if a stop is requested. Checked inside of blocks, because a block can take seconds. The
+    /// first thread that notices the request sets a flag for the others.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.load(Relaxed) || (stop::requested() && !self.stopped.swap(true, Relaxed))
     }

@@ -125,7 +125,8 @@ impl Shape {
         self.axes.iter().all(Axis::is_plain)
     }
 
-    /// Returns true if each output position reads exactly the operand's element at that position.
+    /// Returns true if each output position reads exactly the operand's element at that position. Only for
+    /// operands that [`Shape::is_plain`] accepts.
     fn is_pointwise(&self) -> bool {
         self.window == 1 && self.axes.iter().all(|a| a.stride == 1 && a.positions == a.extent)
     }

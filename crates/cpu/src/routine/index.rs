@@ -133,7 +133,7 @@ const NONE: u32 = u32::MAX;
 /// Number of elements of a slice that are combined together.
 const BLOCK: usize = 64;
 
-/// If there is at least one update for this many elements of one axis, [`write_each`] scatters them.
+/// [`write_each`] scatters updates of single elements if there is at least one update per this many elements.
 const FEW: usize = 8;
 /// Number of elements in a span, whose sums are held together.
 const SPAN: usize = 1 << 15;
