@@ -128,7 +128,7 @@ fn order(lowered: &Lowered) -> Result<Vec<usize>> {
             }
         }
     }
-    debug_assert!(order.len() == live.len(), "units wait for each other");
+    debug_assert!(order.len() == live.len(), "the units have cyclic dependencies");
     Ok(order)
 }
 
