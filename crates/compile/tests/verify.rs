@@ -145,7 +145,7 @@ fn sliced() -> Plan {
 fn overlapping_slices() {
     let plan = sliced();
     let at = plan.steps.iter().position(|s| matches!(s, Step::Slices { .. })).expect("slices");
-    let said = |change: &dyn Fn(&mut Vec<Vec<i64>>)| {
+    let error_of = |change: &dyn Fn(&mut Vec<Vec<i64>>)| {
         error_of(&plan, |p| match &mut p.steps[at] {
             Step::Slices { moves, .. } => change(moves),
             other => panic!("{other}"),
@@ -318,7 +318,7 @@ fn products_that_are_not_row_major() {
     let plan = products();
     let at = plan.steps.iter().position(|s| matches!(s, Step::Contract(c) if c.finish.is_some()));
     let at = at.expect("a product with what follows it");
-    let said = |change: &dyn Fn(&mut gradus_compile::Contraction)| {
+    let error_of = |change: &dyn Fn(&mut gradus_compile::Contraction)| {
         error_of(&plan, |p| match &mut p.steps[at] {
             Step::Contract(c) => change(c),
             other => panic!("{other}"),
@@ -346,7 +346,7 @@ fn loops_that_change_the_type_of_a_carry() {
     let outs = b.apply(While { condition, body, shared: 0, bound: 0 }, &[input(&b, &[4])]);
     let plan = compile(&b.finish(&outs).unwrap(), &PROFILE).unwrap();
     let at = plan.steps.iter().position(|s| matches!(s, Step::While { .. })).expect("a loop");
-    let said = |change: &dyn Fn(&mut gradus_compile::Control, &mut usize)| {
+    let error_of = |change: &dyn Fn(&mut gradus_compile::Control, &mut usize)| {
         error_of(&plan, |p| match &mut p.steps[at] {
             Step::While { control, shared, .. } => change(control, shared),
             other => panic!("{other}"),

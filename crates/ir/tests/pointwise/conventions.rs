@@ -1,6 +1,6 @@
 //! Derivatives where calculus leaves a choice or infinity: the same in both modes, and finite where stated.
 
-use super::{INF, NAN, assert_same, evaluate, graph_of, row};
+use super::{INF, NAN, assert_same, evaluate, graph_of, op_named};
 use gradus_ir::transform::{jvp, vjp};
 use gradus_ir::{Aval, C, DType, Graph, Literal};
 

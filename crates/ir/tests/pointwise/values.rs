@@ -1,6 +1,6 @@
 //! Values at zeros, infinities and NaN (IEEE 754 and PyTorch), on integers, and the order of the table.
 
-use super::{INF, NAN, assert_same, elements, row};
+use super::{INF, NAN, assert_same, elements, op_named};
 use gradus_ir::ops::pointwise;
 use gradus_ir::{Aval, C, DType, Literal, Op, reference};
 
