@@ -426,16 +426,16 @@ fn attend_one(isa: Isa) -> AttendOne {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 unsafe fn avx512(head: &Head, position: i64) {
-    // SAFETY: the caller guarantees the memory of `head`; `attend_one` chose an instruction set that the processor
-    // has.
+    // SAFETY: the caller guarantees the memory of `head`; `attend_one` chose an instruction set that the
+    // processor has.
     unsafe { head.one::<crate::wide::Avx512>(position) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn avx2(head: &Head, position: i64) {
-    // SAFETY: the caller guarantees the memory of `head`; `attend_one` chose an instruction set that the processor
-    // has.
+    // SAFETY: the caller guarantees the memory of `head`; `attend_one` chose an instruction set that the
+    // processor has.
     unsafe { head.one::<crate::wide::Avx2>(position) }
 }
 

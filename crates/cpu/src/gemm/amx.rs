@@ -104,8 +104,8 @@ unsafe fn full_tile(step: &Step<bf16>) {
         prefetch_to_write(row.wrapping_add(WIDTH / 2));
     }
     let (a_row, a_stretch) = if a_depth == 1 { (a_lane, 32) } else { (32, STRETCH) };
-    // SAFETY: registers have the shape of `FULL_TILES`; loads and stores stay within the panels and the tile of C,
-    // which the caller guarantees.
+    // SAFETY: registers have the shape of `FULL_TILES`; loads and stores stay within the panels and the tile
+    // of C, which the caller guarantees.
     unsafe {
         asm!(
             "test {accumulate}, {accumulate}",
