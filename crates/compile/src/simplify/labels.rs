@@ -53,7 +53,8 @@ fn summed(dot: &Dot) -> String {
     found
 }
 
-/// Returns true if the order of the sum stays the same or does not matter, and no further operand must be copied.
+/// Returns true if the order of the sum stays the same or does not matter, and the summed labels have the same
+/// order in both operands if they had it before.
 fn same_sum(old: &Dot, new: &Dot, out: &Aval) -> bool {
     (out.dtype.class() <= Class::Int || summed(old) == summed(new)) && (same_order(new) || !same_order(old))
 }
