@@ -86,7 +86,7 @@ pub(crate) enum NotMatmul {
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     extent: usize,
-    steps: [i64; 3],
+    strides: [i64; 3],
 }
 
 /// Matches a contraction to a matrix product; may exchange the operands.
@@ -111,7 +111,7 @@ pub(crate) fn match_product(
     let summed = summed.filter(|(l, _)| !ops[2].labels.contains(*l));
     for (label, extent) in out.iter().copied().chain(summed) {
         let found: [Option<i64>; 3] = std::array::from_fn(|o| step(o, label));
-        let axis = Axis { extent, steps: found.map(|s| s.unwrap_or(0)) };
+        let axis = Axis { extent, strides: found.map(|s| s.unwrap_or(0)) };
         match found {
             [Some(_), Some(_), Some(_)] => batch.push(axis),
             [Some(_), None, _] => m.push(axis),
@@ -125,11 +125,11 @@ pub(crate) fn match_product(
     }
     if k.len() > 1 {
         let uneven =
-            (0..2).find(|&o| k.windows(2).any(|w| w[0].steps[o] != w[1].steps[o] * w[1].extent as i64));
+            (0..2).find(|&o| k.windows(2).any(|w| w[0].strides[o] != w[1].strides[o] * w[1].extent as i64));
         return Err(NotMatmul::Operand(uneven.unwrap_or(0)));
     }
     // The contiguous axis of the result becomes that of the columns.
-    let contiguous = |axes: &[Axis]| axes.last().is_some_and(|a| a.steps[2] == 1);
+    let contiguous = |axes: &[Axis]| axes.last().is_some_and(|a| a.strides[2] == 1);
     let swapped = !contiguous(&n) && contiguous(&m);
     if swapped {
         std::mem::swap(&mut m, &mut n);
@@ -144,18 +144,18 @@ pub(crate) fn match_product(
     let rows = longest.map(|i| m.remove(i));
     batch.extend(m);
     batch.extend(n);
-    let one = Axis { extent: 1, steps: [0; 3] };
+    let one = Axis { extent: 1, strides: [0; 3] };
     let (rows, columns, k) = (rows.unwrap_or(one), columns.unwrap_or(one), k.pop().unwrap_or(one));
-    let turn = |s: [i64; 3]| if swapped { [s[1], s[0], s[2]] } else { s };
-    let (r, c, s) = (turn(rows.steps), turn(columns.steps), turn(k.steps));
+    let exchange = |s: [i64; 3]| if swapped { [s[1], s[0], s[2]] } else { s };
+    let (r, c, s) = (exchange(rows.strides), exchange(columns.strides), exchange(k.strides));
     let offset = |o: usize| ops[o].layout.offset;
-    let offsets = turn([offset(0), offset(1), offset(2)]);
+    let offsets = exchange([offset(0), offset(1), offset(2)]);
     let contraction = Contraction {
         operands,
         dtype,
         buffers: [0; 3],
         offsets,
-        batch: batch.iter().map(|a| (a.extent, turn(a.steps))).collect(),
+        batch: batch.iter().map(|a| (a.extent, exchange(a.strides))).collect(),
         m: (rows.extent, [r[0], r[2]]),
         n: (columns.extent, [c[1], c[2]]),
         k: (k.extent, [s[0], s[1]]),
@@ -168,9 +168,9 @@ pub(crate) fn match_product(
 fn merge(axes: &mut Vec<Axis>) {
     axes.retain(|a| a.extent != 1);
     axes.dedup_by(|inner, outer| {
-        let even = (0..3).all(|o| outer.steps[o] == inner.steps[o] * inner.extent as i64);
+        let even = (0..3).all(|o| outer.strides[o] == inner.strides[o] * inner.extent as i64);
         if even {
-            *outer = Axis { extent: outer.extent * inner.extent, steps: inner.steps };
+            *outer = Axis { extent: outer.extent * inner.extent, strides: inner.strides };
         }
         even
     });

@@ -93,7 +93,7 @@ impl Step {
             Step::Kernel(k) => format!("kernel {:?}", k.axes),
             Step::Contract(c) => {
                 let batch = if c.products() > 1 { format!("{} × ", c.products()) } else { String::new() };
-                let after = if c.finish.is_some() { ", finished in place" } else { "" };
+                let after = if c.finish.is_some() { ", with a fused kernel" } else { "" };
                 format!("product {batch}{}×{}×{}{after}", c.m.0, c.n.0, c.k.0)
             }
             Step::Routine(r) => r.name().to_string(),

@@ -98,7 +98,7 @@ fn follows(group: &Group, product: Value, aval: &Aval) -> bool {
         m.args.iter().filter(|a| a.value() == Some(product)).all(|a| {
             !m.guarded()
                 && a.layout.offset == 0
-                && crate::layout::same_steps(&m.space, &a.layout.strides, &natural(m).strides)
+                && crate::layout::same_strides(&m.space, &a.layout.strides, &natural(m).strides)
         })
     })
 }
@@ -128,7 +128,7 @@ fn order(lowered: &Lowered) -> Result<Vec<usize>> {
             }
         }
     }
-    debug_assert!(order.len() == live.len(), "units wait for each other");
+    debug_assert!(order.len() == live.len(), "the units have cyclic dependencies");
     Ok(order)
 }
 
@@ -297,7 +297,7 @@ impl Body<'_, '_> {
         // Joining a group checked that the layouts of a member fit its axes.
         let own = self
             .group
-            .steps(layout, shape, level)
+            .strides(layout, shape, level)
             .unwrap_or_else(|| Layout { offset: layout.offset, strides: vec![0; self.group.space.len()] });
         Layout { offset: own.offset, strides: self.order.iter().map(|&a| own.strides[a]).collect() }
     }
@@ -375,7 +375,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Returns the level of a load: `Row` if the layout does not vary along reduced axes, else `Element`.
+    /// Returns the level of a load: `Row` if the group reduces and the layout does not vary along reduced
+    /// axes, else `Element`.
     fn level(&self, layout: &Layout) -> Level {
         let still = layout.strides[self.parallel..].iter().all(|&s| s == 0);
         if self.group.reduced.is_some() && still { Level::Row } else { Level::Element }

@@ -3,7 +3,7 @@
 //! `lower.rs` decides which groups are tried, and in which order.
 
 use crate::kernel::Level;
-use crate::layout::{Layout, cut, refine, same_steps};
+use crate::layout::{Layout, cut, refine, same_strides};
 use gradus_ir::ops::{Combine, Scalar};
 use gradus_ir::{DType, Literal, Shape};
 use std::collections::HashSet;
@@ -172,7 +172,7 @@ impl Group {
     }
 
     /// Converts a layout over a shape to strides over the group's axes, if the shape fits the level.
-    pub(crate) fn steps(&self, layout: &Layout, shape: &[usize], level: Level) -> Option<Layout> {
+    pub(crate) fn strides(&self, layout: &Layout, shape: &[usize], level: Level) -> Option<Layout> {
         let axes = self.axes(level);
         let fine: Vec<usize> = axes.iter().map(|&a| self.space[a]).collect();
         let own = layout.cut(shape, &cut(shape, &fine)?);
@@ -259,10 +259,10 @@ impl Group {
             if self.by_columns() && reads == Level::Element && own_level == Level::Row {
                 return Err("it needs the result of a column before all elements of the column are combined");
             }
-            let steps = self.steps(&arg.layout, &member.space, reads).ok_or(OTHER_EXTENTS)?;
+            let layout = self.strides(&arg.layout, &member.space, reads).ok_or(OTHER_EXTENTS)?;
             let natural = Layout::row_major(&own.shape);
-            let natural = self.steps(&natural, &own.shape, own_level).ok_or(OTHER_EXTENTS)?;
-            if steps.offset != 0 || !same_steps(&self.space, &steps.strides, &natural.strides) {
+            let natural = self.strides(&natural, &own.shape, own_level).ok_or(OTHER_EXTENTS)?;
+            if layout.offset != 0 || !same_strides(&self.space, &layout.strides, &natural.strides) {
                 return Err("it reads its operand at other indices than its own");
             }
         }

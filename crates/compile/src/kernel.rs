@@ -320,7 +320,7 @@ impl fmt::Display for Operation {
                 f.write_str(&pieces.iter().map(one).collect::<Vec<_>>().join(" else "))
             }
             Operation::Index(layout) => write!(f, "{layout}"),
-            Operation::Scalar(Scalar::Pointwise(row)) => f.write_str(row.name),
+            Operation::Scalar(Scalar::Pointwise(op)) => f.write_str(op.name),
             Operation::Scalar(scalar) => f.write_str(&format!("{scalar:?}").to_lowercase()),
             Operation::Reduce(combine) => write!(f, "{}", format!("{combine:?}").to_lowercase()),
         }

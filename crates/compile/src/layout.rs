@@ -98,12 +98,12 @@ impl Layout {
 
     /// Returns true if the elements of this shape are contiguous in row-major order, starting at offset 0.
     pub fn is_row_major(&self, shape: &[usize]) -> bool {
-        self.offset == 0 && same_steps(shape, &self.strides, &Layout::row_major(shape).strides)
+        self.offset == 0 && same_strides(shape, &self.strides, &Layout::row_major(shape).strides)
     }
 }
 
 /// Returns true if two lists of strides are equal, except along extents of 1, where strides have no effect.
-pub(crate) fn same_steps(shape: &[usize], a: &[i64], b: &[i64]) -> bool {
+pub(crate) fn same_strides(shape: &[usize], a: &[i64], b: &[i64]) -> bool {
     shape.contains(&0) || shape.iter().zip(a.iter().zip(b)).all(|(&e, (a, b))| e == 1 || a == b)
 }
 
@@ -183,12 +183,12 @@ mod tests {
     #[test]
     fn reshapes_of_views() {
         // A transposed [2, 3] cannot be flattened, but its axes can be cut and extents of 1 inserted.
-        let turned = Layout { offset: 5, strides: vec![1, 4] };
-        assert_eq!(turned.reshaped(&[4, 6], &[24]), None);
-        let cut = turned.reshaped(&[4, 6], &[2, 2, 1, 3, 2]);
+        let transposed = Layout { offset: 5, strides: vec![1, 4] };
+        assert_eq!(transposed.reshaped(&[4, 6], &[24]), None);
+        let cut = transposed.reshaped(&[4, 6], &[2, 2, 1, 3, 2]);
         assert_eq!(cut, Some(Layout { offset: 5, strides: vec![2, 1, 0, 8, 4] }));
         // Broadcast axes can be flattened if all of them are broadcast.
-        let still = Layout { offset: 0, strides: vec![0, 0] };
-        assert_eq!(still.reshaped(&[4, 6], &[24]), Some(Layout { offset: 0, strides: vec![0] }));
+        let broadcast = Layout { offset: 0, strides: vec![0, 0] };
+        assert_eq!(broadcast.reshaped(&[4, 6], &[24]), Some(Layout { offset: 0, strides: vec![0] }));
     }
 }

@@ -101,7 +101,7 @@ impl Lowering<'_> {
         let out = &node.outs[0];
         let form = node.op.def().form(&types);
         if !matches!(form, Form::View(_) | Form::Reshape | Form::Iota { .. } | Form::Constant(_)) {
-            walkable(types.iter().chain(&node.outs), self.profile.memory.most)?;
+            check_sizes(types.iter().chain(&node.outs), self.profile.memory.most)?;
         }
         Ok(vec![match form {
             Form::Constant(l) => self.constant(l),
@@ -328,15 +328,15 @@ impl Lowering<'_> {
         // Narrow floats are summed in `f32`. Operands keep their dtype if the device multiplies it, unless an operand is summed
         // first.
         let dtype = if out.dtype == DType::F64 { DType::F64 } else { DType::F32 };
-        let alone =
+        let has_own_label =
             |o: usize| labels[o].chars().any(|l| !labels[1 - o].contains(l) && !labels[2].contains(l));
-        let narrow = self.profile.products.contains(&out.dtype) && !alone(0) && !alone(1);
-        let taken = if narrow { out.dtype } else { dtype };
+        let narrow = self.profile.products.contains(&out.dtype) && !has_own_label(0) && !has_own_label(1);
+        let operand_dtype = if narrow { out.dtype } else { dtype };
         let mut operands = Vec::new();
         for (o, (view, t)) in ins.into_iter().zip(types).enumerate() {
             let (mut view, mut t) = (view, t.clone());
-            if t.dtype != taken {
-                let wide = t.with_dtype(taken);
+            if t.dtype != operand_dtype {
+                let wide = t.with_dtype(operand_dtype);
                 view = self.member(Task::Scalar(Scalar::Cast), vec![view], &t.shape, &wide);
                 t = wide;
             }
@@ -354,11 +354,11 @@ impl Lowering<'_> {
     /// Returns an operand in memory. First sums over the labels that neither the other operand nor the result has.
     fn plain_operand(&mut self, view: View, t: Aval, labels: &str, others: &str) -> (View, Aval, String) {
         let (mut view, mut t) = (view, t);
-        let alone: Vec<usize> =
+        let own_axes: Vec<usize> =
             labels.chars().enumerate().filter(|(_, l)| !others.contains(*l)).map(|(a, _)| a).collect();
-        if !alone.is_empty() {
-            view = self.reduce(Combine::Sum, &alone, &view, &t);
-            t = t.with_shape(t.shape.without(&alone));
+        if !own_axes.is_empty() {
+            view = self.reduce(Combine::Sum, &own_axes, &view, &t);
+            t = t.with_shape(t.shape.without(&own_axes));
         }
         let kept = labels.chars().filter(|l| others.contains(*l)).collect();
         (self.in_memory(&view, &t), t, kept)
@@ -415,8 +415,8 @@ impl Lowering<'_> {
         let from: Vec<usize> = order.chars().filter_map(|l| labels.chars().position(|o| o == l)).collect();
         let strides = from.iter().map(|&a| view.layout.strides[a]).collect();
         let t = t.with_shape(from.iter().map(|&a| t.shape[a]).collect::<Shape>());
-        let turned = View { layout: Layout { offset: view.layout.offset, strides }, ..view.clone() };
-        let value = self.copy(&turned, &t);
+        let transposed = View { layout: Layout { offset: view.layout.offset, strides }, ..view.clone() };
+        let value = self.copy(&transposed, &t);
         (self.view_of(value), t, order)
     }
 
@@ -474,7 +474,7 @@ fn readers(units: &[Unit]) -> HashMap<Value, Vec<usize>> {
 }
 
 /// Returns an error if a value is too large to compute, even if fusion would not store it.
-fn walkable<'a>(mut avals: impl Iterator<Item = &'a Aval>, most: usize) -> Result<()> {
+fn check_sizes<'a>(mut avals: impl Iterator<Item = &'a Aval>, most: usize) -> Result<()> {
     let bytes = |a: &Aval| a.shape.numel().saturating_mul(a.dtype.size());
     match avals.find(|a| bytes(a) > most) {
         Some(a) => Err(Error::new(Kind::Memory { bytes: bytes(a) })),

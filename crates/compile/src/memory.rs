@@ -145,8 +145,8 @@ fn in_kernel(kernel: &Kernel) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Returns, for each output, an input of the same type that the output may overwrite. The step that writes the output is the
-/// last that reads the input, and reads it element by element.
+/// Returns, for each output, an input of the same type that the output may overwrite. The step that writes
+/// the output is the last that reads the input, and may overwrite it (see [`in_place`]).
 fn donors(plan: &Plan, lives: &[Option<Life>]) -> Vec<Option<usize>> {
     let mut taken = vec![false; plan.inputs.len()];
     let mut donors = vec![None; plan.outputs.len()];

@@ -29,7 +29,7 @@ fn count(plan: &Plan, function: &str) -> usize {
         Step::Contract(c) => c.finish.as_ref(),
         _ => None,
     });
-    let is = |op: &Operation| matches!(op, Operation::Scalar(Scalar::Pointwise(row)) if row.name == function);
+    let is = |op: &Operation| matches!(op, Operation::Scalar(Scalar::Pointwise(p)) if p.name == function);
     nests.flat_map(|k| &k.body).filter(|inst| is(&inst.op)).count()
 }
 
@@ -206,7 +206,7 @@ fn small_slices_take_several_products_each() {
 }
 
 #[test]
-fn steps_at_the_ends_that_pass_nothing_on_are_not_sliced() {
+fn first_and_last_steps_that_share_no_values_are_not_sliced() {
     let shapes: [&[usize]; 2] = [&[16, 64, 32]; 2];
     let plan = planned(&shapes, |_, x| vec![attended(x[0]), x[1].tanh()]);
     assert!(matches!(plan.steps[..], [Step::Slices { .. }, Step::Kernel(_)]), "{plan}");

@@ -69,14 +69,14 @@ fn default(graph: &Graph) -> Simplified {
 }
 
 #[test]
-fn a_rule_that_is_not_there_is_refused() {
+fn an_unknown_rule_is_refused() {
     let g = graph(&[f64s(&[2])], |x| vec![x[0].exp()]);
     let e = simplify(&g, &Options { also: vec!["no such rule"] }).unwrap_err();
     assert!(e.to_string().contains("the rule `no such rule` is not a rule of the simplifier"), "{e}");
 }
 
 #[test]
-fn names_are_names() {
+fn names_of_rules_are_unique() {
     let all = rules();
     for (i, rule) in all.iter().enumerate() {
         assert!(all[..i].iter().all(|r| r.name != rule.name), "{} twice", rule.name);

@@ -44,7 +44,7 @@ fn scan(body: Graph) -> Scan {
 }
 
 /// Returns the verifier's message for the changed plan.
-fn said(plan: &Plan, change: impl FnOnce(&mut Plan)) -> String {
+fn error_of(plan: &Plan, change: impl FnOnce(&mut Plan)) -> String {
     let mut broken = plan.clone();
     change(&mut broken);
     let error = broken.verify().expect_err("a broken plan is refused").to_string();
@@ -58,7 +58,7 @@ fn temporaries(plan: &Plan) -> Vec<usize> {
 }
 
 #[test]
-fn plans_as_compiled_are_right() {
+fn compiled_plans_are_valid() {
     products().verify().unwrap();
     loops().verify().unwrap();
 }
@@ -67,11 +67,11 @@ fn plans_as_compiled_are_right() {
 fn steps_in_another_order() {
     let plan = products();
     let last = plan.steps.len() - 1;
-    let why = said(&plan, |p| p.steps.swap(0, last));
+    let why = error_of(&plan, |p| p.steps.swap(0, last));
     assert!(why.contains("is read before it is written in step 0"), "{why}");
-    let why = said(&plan, |p| p.steps.push(p.steps[0].clone()));
+    let why = error_of(&plan, |p| p.steps.push(p.steps[0].clone()));
     assert!(why.contains(&format!("is written again in step {}", last + 1)), "{why}");
-    let why = said(&plan, |p| p.steps.truncate(1));
+    let why = error_of(&plan, |p| p.steps.truncate(1));
     assert!(why.contains("is an output that no step writes"), "{why}");
 }
 
@@ -80,7 +80,7 @@ fn accesses_beyond_their_buffers() {
     let plan = products();
     let nest = plan.steps.iter().position(|s| matches!(s, Step::Kernel(_))).expect("a loop nest");
     let moved = |by: i64| {
-        said(&plan, |p| match &mut p.steps[nest] {
+        error_of(&plan, |p| match &mut p.steps[nest] {
             Step::Kernel(k) => k.stores[0].access.layout.offset += by,
             other => panic!("{other}"),
         })
@@ -89,7 +89,7 @@ fn accesses_beyond_their_buffers() {
         assert!(why.contains("is used as f32 at Some("), "{why}");
     }
     let contract = plan.steps.iter().position(|s| matches!(s, Step::Contract(_))).expect("a product");
-    let why = said(&plan, |p| match &mut p.steps[contract] {
+    let why = error_of(&plan, |p| match &mut p.steps[contract] {
         Step::Contract(c) => c.k.0 += 1,
         other => panic!("{other}"),
     });
@@ -99,33 +99,33 @@ fn accesses_beyond_their_buffers() {
 #[test]
 fn other_types_than_their_buffers() {
     let plan = products();
-    let why = said(&plan, |p| p.buffers[0].dtype = DType::F64);
+    let why = error_of(&plan, |p| p.buffers[0].dtype = DType::F64);
     assert!(why.contains("b0: f64[128] is used as f32"), "{why}");
-    let why = said(&plan, |p| p.outputs.swap(0, 1));
+    let why = error_of(&plan, |p| p.outputs.swap(0, 1));
     assert!(why.contains("is not output 0"), "{why}");
 }
 
 #[test]
-fn temporaries_over_each_other() {
+fn overlapping_temporaries() {
     let plan = products();
     let own = temporaries(&plan);
     assert!(own.len() >= 2, "{plan}");
-    let why = said(&plan, |p| own.iter().for_each(|b| p.buffers[*b].location = BufferLocation::Arena(0)));
+    let why = error_of(&plan, |p| own.iter().for_each(|b| p.buffers[*b].location = BufferLocation::Arena(0)));
     assert!(why.contains("is still needed"), "{why}");
-    let why = said(&plan, |p| p.arena -= 1);
+    let why = error_of(&plan, |p| p.arena -= 1);
     assert!(why.contains("is outside of the arena"), "{why}");
 }
 
 #[test]
-fn loops_over_other_stacks() {
+fn loops_with_stacks_of_other_types() {
     let plan = loops();
     let at = plan.steps.iter().position(|s| matches!(s, Step::Scan { .. })).expect("a loop");
-    let why = said(&plan, |p| match &mut p.steps[at] {
+    let why = error_of(&plan, |p| match &mut p.steps[at] {
         Step::Scan { length, .. } => *length = 7,
         other => panic!("{other}"),
     });
     assert!(why.contains("f32[24] is used as f32[28]"), "{why}");
-    let why = said(&plan, |p| match &mut p.steps[at] {
+    let why = error_of(&plan, |p| match &mut p.steps[at] {
         Step::Scan { control, .. } => control.outs.truncate(1),
         other => panic!("{other}"),
     });
@@ -142,20 +142,20 @@ fn sliced() -> Plan {
 }
 
 #[test]
-fn slices_over_each_other() {
+fn overlapping_slices() {
     let plan = sliced();
     let at = plan.steps.iter().position(|s| matches!(s, Step::Slices { .. })).expect("slices");
-    let said = |change: &dyn Fn(&mut Vec<Vec<i64>>)| {
-        said(&plan, |p| match &mut p.steps[at] {
+    let error_of = |change: &dyn Fn(&mut Vec<Vec<i64>>)| {
+        error_of(&plan, |p| match &mut p.steps[at] {
             Step::Slices { moves, .. } => change(moves),
             other => panic!("{other}"),
         })
     };
-    let why = said(&|moves| moves.last_mut().unwrap().fill(0));
+    let why = error_of(&|moves| moves.last_mut().unwrap().fill(0));
     assert!(why.contains("two slices write the same element of result 0"), "{why}");
-    let why = said(&|moves| moves[0].iter_mut().for_each(|m| *m *= 2));
+    let why = error_of(&|moves| moves[0].iter_mut().for_each(|m| *m *= 2));
     assert!(why.contains("is used as f32 at Some((0,"), "{why}");
-    let why = said(&|moves| moves.truncate(1));
+    let why = error_of(&|moves| moves.truncate(1));
     assert!(why.contains("the operands of slices do not match the inputs of their plan"), "{why}");
 }
 
@@ -170,11 +170,11 @@ fn planned(shapes: &[&[usize]], build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) 
 
 /// Returns the verifier's message for the plan with these donors.
 fn with_donors(plan: &Plan, donors: &[Option<usize>]) -> String {
-    said(plan, |p| p.donors = donors.to_vec())
+    error_of(plan, |p| p.donors = donors.to_vec())
 }
 
 #[test]
-fn donors_are_inputs_and_give_their_memory_once() {
+fn a_donor_is_an_input_of_one_output() {
     let plan = planned(&[&[8, 8], &[8, 8]], |_, x| vec![x[0] + x[1], x[0] * x[1]]);
     assert_eq!(plan.donors, [Some(0), Some(1)]);
     let why = with_donors(&plan, &[Some(1), Some(1)]);
@@ -229,7 +229,7 @@ fn a_donor_is_not_read_in_passes_that_come_after_the_write() {
     // A kernel along rows writes elements in the last pass. A kernel by columns writes them in every pass.
     let centred = planned(&[&[8, 64]], |_, x| vec![x[0] - x[0].sum(&[1]).spread(&[1], &x[0].shape())]);
     assert_eq!(centred.donors, [Some(0)]);
-    let why = said(&centred, |p| match &mut p.steps[0] {
+    let why = error_of(&centred, |p| match &mut p.steps[0] {
         Step::Kernel(k) => k.columns = true,
         other => panic!("{other}"),
     });
@@ -244,7 +244,7 @@ fn no_later_step_reads_a_donor() {
     plan.steps.swap(nest, 1);
     plan.donors = vec![Some(0), None];
     plan.verify().unwrap();
-    let why = said(&plan, |p| p.steps.swap(0, 1));
+    let why = error_of(&plan, |p| p.steps.swap(0, 1));
     assert!(why.contains("output 0 cannot take over input 0: step 1 reads it after step 0"), "{why}");
 }
 
@@ -282,7 +282,7 @@ fn no_later_step_can_fail() {
             [vec![y], later(b, y, x[1])].concat()
         });
         assert_eq!(plan.donors[0], None, "{name}: {plan}");
-        let why = said(&plan, |p| p.donors[0] = Some(0));
+        let why = error_of(&plan, |p| p.donors[0] = Some(0));
         assert!(why.contains("output 0 cannot take over input 0: step"), "{name}: {why}");
         assert!(why.contains("can fail after step"), "{name}: {why}");
     }
@@ -300,7 +300,7 @@ fn no_later_step_can_fail() {
 }
 
 #[test]
-fn temporaries_take_each_others_memory_element_by_element_only() {
+fn temporaries_are_overwritten_element_by_element_only() {
     // A loop nest between two sorts reads the result of the first transposed.
     let plan = planned(&[&[8, 8], &[8, 8]], |b, x| {
         let first = b.apply(Sort::all(0, false), &[x[0]])[0];
@@ -309,29 +309,29 @@ fn temporaries_take_each_others_memory_element_by_element_only() {
     });
     let own = temporaries(&plan);
     assert!(own.len() >= 2, "{plan}");
-    let why = said(&plan, |p| own.iter().for_each(|b| p.buffers[*b].location = BufferLocation::Arena(0)));
+    let why = error_of(&plan, |p| own.iter().for_each(|b| p.buffers[*b].location = BufferLocation::Arena(0)));
     assert!(why.contains("is still needed"), "{why}");
 }
 
 #[test]
-fn products_that_do_not_lie_in_rows() {
+fn products_that_are_not_row_major() {
     let plan = products();
     let at = plan.steps.iter().position(|s| matches!(s, Step::Contract(c) if c.finish.is_some()));
     let at = at.expect("a product with what follows it");
-    let said = |change: &dyn Fn(&mut gradus_compile::Contraction)| {
-        said(&plan, |p| match &mut p.steps[at] {
+    let error_of = |change: &dyn Fn(&mut gradus_compile::Contraction)| {
+        error_of(&plan, |p| match &mut p.steps[at] {
             Step::Contract(c) => change(c),
             other => panic!("{other}"),
         })
     };
-    let why = said(&|c| c.m.1[1] = 1);
+    let why = error_of(&|c| c.m.1[1] = 1);
     assert!(why.contains("the result of a product is not row-major"), "{why}");
-    let why = said(&|c| c.finish.as_mut().unwrap().axes[0] /= 2);
+    let why = error_of(&|c| c.finish.as_mut().unwrap().axes[0] /= 2);
     assert!(why.contains("the kernel fused with a product of 128 elements has another number"), "{why}");
 }
 
 #[test]
-fn loops_that_carry_something_else() {
+fn loops_that_change_the_type_of_a_carry() {
     let one = |build: &dyn for<'g> Fn(Var<'g>) -> Var<'g>| {
         let b = Builder::new();
         let x = input(&b, &[4]);
@@ -346,16 +346,16 @@ fn loops_that_carry_something_else() {
     let outs = b.apply(While { condition, body, shared: 0, bound: 0 }, &[input(&b, &[4])]);
     let plan = compile(&b.finish(&outs).unwrap(), &PROFILE).unwrap();
     let at = plan.steps.iter().position(|s| matches!(s, Step::While { .. })).expect("a loop");
-    let said = |change: &dyn Fn(&mut gradus_compile::Control, &mut usize)| {
-        said(&plan, |p| match &mut p.steps[at] {
+    let error_of = |change: &dyn Fn(&mut gradus_compile::Control, &mut usize)| {
+        error_of(&plan, |p| match &mut p.steps[at] {
             Step::While { control, shared, .. } => change(control, shared),
             other => panic!("{other}"),
         })
     };
-    let why = said(&|_, shared| *shared = 2);
+    let why = error_of(&|_, shared| *shared = 2);
     assert!(why.contains("a while loop changes the type of a carry"), "{why}");
-    let why = said(&|control, _| control.plans.swap(0, 1));
+    let why = error_of(&|control, _| control.plans.swap(0, 1));
     assert!(why.contains("is used as bool[1]"), "{why}");
-    let why = said(&|control, _| control.plans.truncate(1));
+    let why = error_of(&|control, _| control.plans.truncate(1));
     assert!(why.contains("a while loop needs two plans"), "{why}");
 }

@@ -34,7 +34,7 @@ const SHAPES: &[(usize, usize, usize, usize, bool, bool)] = &[
 ];
 
 /// Time limit of each cell of the table.
-const PATIENCE: Duration = Duration::from_millis(100);
+const TIME_LIMIT: Duration = Duration::from_millis(100);
 
 fn main() {
     let pools = [Pool::new(1), Pool::new(2), Pool::new(Pool::global().threads())];
@@ -77,7 +77,7 @@ fn row<T: Real>(
         .iter()
         .map(|pool| {
             let (start, mut best) = (Instant::now(), Duration::MAX);
-            while start.elapsed() < PATIENCE {
+            while start.elapsed() < TIME_LIMIT {
                 let one = Instant::now();
                 // SAFETY: the matrices have these extents and strides, and no other thread accesses C.
                 unsafe { T::gemm(pool, isa, &problem) };

@@ -10,7 +10,8 @@ use gradus_ir::{Aval, DType, Graph, transform};
 use gradus_mem::Storage;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_millis(400);
+/// Time for which a measurement is repeated.
+const TIME_LIMIT: Duration = Duration::from_millis(400);
 
 fn graph(inputs: &[&[usize]], f: impl for<'g> Fn(&[Var<'g>]) -> Var<'g>) -> Graph {
     let b = Builder::new();
@@ -56,7 +57,7 @@ fn layer_norm<'g>(x: &[Var<'g>]) -> Var<'g> {
 /// Returns the seconds of a run: the shortest of many.
 fn seconds(executable: &Executable, pool: &Pool, inputs: &[Storage]) -> f64 {
     let (start, mut best) = (Instant::now(), f64::INFINITY);
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < TIME_LIMIT {
         let mut arguments = inputs.iter().map(|s| Argument { storage: s.clone(), offset: 0 }).collect();
         let begin = Instant::now();
         executable.run(pool, &mut arguments).unwrap();

@@ -80,7 +80,7 @@ mod tests {
 
     // A single test, because all tests of a process would share the kept memory.
     #[test]
-    fn what_is_kept_is_bounded_and_the_oldest_goes_first() {
+    fn the_least_recent_arenas_are_freed_first() {
         let each = MOST / 4;
         let all: Vec<Arenas> = (0..6).map(|_| Arenas::new()).collect();
         let address = |a: &Arenas| {

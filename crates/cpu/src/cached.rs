@@ -198,7 +198,7 @@ pub(crate) unsafe fn attend(
     let [keys, values] = [keys, values].map(|p| Elements(p.cast_mut()));
     let block = if time <= FEW { 1 } else { BLOCK };
     let blocks = time.div_ceil(block);
-    let few = few(Isa::best());
+    let attend_one = attend_one(Isa::best());
     // Rows that are not `f32` are converted once for all heads of queries that read them, so these heads are one task.
     let shared = if cache.stored == Stored::F32 { 1 } else { group };
     let parts = heads / shared * blocks;
@@ -232,7 +232,7 @@ pub(crate) unsafe fn attend(
                 let (stride, capacity) = (heads * width, cache.capacity);
                 let one = Head { queries, keys, values, out, stride, width, capacity, attention };
                 match block {
-                    1 => few(&one, position),
+                    1 => attend_one(&one, position),
                     _ => one.many(pool, position, rows),
                 }
             }
@@ -283,7 +283,8 @@ impl Head {
             let [keys, values] = [self.keys, self.values].map(|p| p.wrapping_add(seen.start * width));
             for (j, score) in scores.iter_mut().enumerate() {
                 let key = keys.add(j * width);
-                // The weights of the layers have replaced keys and values in the cache since the last token.
+                // Prefetches, because since the last token the weights of the layers have evicted keys and
+                // values from the processor's cache.
                 for line in (0..width).step_by(LINE) {
                     prefetch(key.wrapping_add(AHEAD * width + line));
                     prefetch(values.wrapping_add(j * width + line));
@@ -410,9 +411,9 @@ fn weigh(loops: &Loops<f32>, scores: &mut [f32], attention: &Attention) {
 }
 
 /// A function that computes attention of one query, compiled for an instruction set.
-type Few = unsafe fn(&Head, i64);
+type AttendOne = unsafe fn(&Head, i64);
 
-fn few(isa: Isa) -> Few {
+fn attend_one(isa: Isa) -> AttendOne {
     match isa.clamped().vectors() {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => avx512,
@@ -425,16 +426,16 @@ fn few(isa: Isa) -> Few {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 unsafe fn avx512(head: &Head, position: i64) {
-    // SAFETY: the caller guarantees the memory of `head`; `few` chose an instruction set that the processor
-    // has.
+    // SAFETY: the caller guarantees the memory of `head`; `attend_one` chose an instruction set that the
+    // processor has.
     unsafe { head.one::<crate::wide::Avx512>(position) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn avx2(head: &Head, position: i64) {
-    // SAFETY: the caller guarantees the memory of `head`; `few` chose an instruction set that the processor
-    // has.
+    // SAFETY: the caller guarantees the memory of `head`; `attend_one` chose an instruction set that the
+    // processor has.
     unsafe { head.one::<crate::wide::Avx2>(position) }
 }
 

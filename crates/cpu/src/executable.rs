@@ -73,13 +73,13 @@ impl Work {
             Step::Slices { control, .. } => {
                 let body =
                     control.plans.first().ok_or_else(|| Error::verify("a step of slices has no plan"))?;
-                Work::Slices(Box::new(Executable::by((**body).clone(), native)?))
+                Work::Slices(Box::new(Executable::prepare((**body).clone(), native)?))
             }
             Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
                 match rolled(step, buffers, native) {
                     Some(rolled) => Work::Rolled(Box::new(rolled)),
                     None => {
-                        let plans = c.plans.iter().map(|p| Executable::by((**p).clone(), native));
+                        let plans = c.plans.iter().map(|p| Executable::prepare((**p).clone(), native));
                         Work::Nested(plans.collect::<Result<Vec<_>>>()?)
                     }
                 }
@@ -110,28 +110,28 @@ impl Work {
 impl Executable {
     /// Compiles a graph whose inputs are row-major.
     pub fn new(graph: &Graph) -> Result<Executable> {
-        interrupt::stoppable(true, || Executable::by(compile(graph, &PROFILE)?, true))
+        interrupt::stoppable(true, || Executable::prepare(compile(graph, &PROFILE)?, true))
     }
 
     /// Compiles a graph whose inputs have these layouts.
-    pub fn with(graph: &Graph, given: &[InputLayout]) -> Result<Executable> {
-        interrupt::stoppable(true, || Executable::by(compile_with(graph, given, &PROFILE)?, true))
+    pub fn with(graph: &Graph, layouts: &[InputLayout]) -> Result<Executable> {
+        interrupt::stoppable(true, || Executable::prepare(compile_with(graph, layouts, &PROFILE)?, true))
     }
 
     /// Prepares a plan, after verifying it.
     pub fn of(plan: Plan) -> Result<Executable> {
         plan.verify()?;
-        Executable::by(plan, true)
+        Executable::prepare(plan, true)
     }
 
     /// As [`Executable::of`], without generated code. Tests and benchmarks compare with it.
     pub fn interpreted(plan: Plan) -> Result<Executable> {
         plan.verify()?;
-        Executable::by(plan, false)
+        Executable::prepare(plan, false)
     }
 
     /// Prepares a verified plan, with generated code if `native`.
-    fn by(plan: Plan, native: bool) -> Result<Executable> {
+    fn prepare(plan: Plan, native: bool) -> Result<Executable> {
         let buffers: Vec<(DType, usize)> = plan.buffers.iter().map(|b| (b.dtype, b.numel)).collect();
         // Steps are prepared in parallel; after a failure, the remaining steps are skipped.
         let ready: Vec<OnceLock<Result<Work>>> = plan.steps.iter().map(|_| OnceLock::new()).collect();
@@ -246,8 +246,8 @@ impl Executable {
     ) -> Result<Vec<Storage>> {
         let plan = &self.plan;
         if arguments.len() != plan.inputs.len() {
-            let why = format!("must be {}; {} were given", plan.inputs.len(), arguments.len());
-            return Err(Error::value("the arguments", why));
+            let why = format!("must be {}, got {}", plan.inputs.len(), arguments.len());
+            return Err(Error::value("the number of arguments", why));
         }
         if arguments.iter().any(|a| a.storage.device() != HOST) {
             return Err(Error::device(
@@ -400,13 +400,13 @@ impl Session<'_> {
         outs: impl Iterator<Item = *mut u8>,
         times: Option<&mut Vec<Duration>>,
     ) -> Result<()> {
-        let alone = self.executable.plan.donors.iter().all(Option::is_none);
+        let interruptible = self.executable.plan.donors.iter().all(Option::is_none);
         // SAFETY: the caller guarantees the sizes of inputs and outputs, access to them, and the sharing that
         // the plan allows.
-        unsafe { self.run_part(pool, (ins, outs), times, alone) }
+        unsafe { self.run_part(pool, (ins, outs), times, interruptible) }
     }
 
-    /// As [`Session::run`]. If `alone` is true, loop nests and products may be interrupted.
+    /// As [`Session::run`]. If `interruptible` is true, loop nests and products may be interrupted.
     ///
     /// # Safety
     /// As for [`Session::run`].
@@ -415,7 +415,7 @@ impl Session<'_> {
         pool: &Pool,
         (ins, outs): (impl Iterator<Item = *mut u8>, impl Iterator<Item = *mut u8>),
         mut times: Option<&mut Vec<Duration>>,
-        alone: bool,
+        interruptible: bool,
     ) -> Result<()> {
         self.runs += 1;
         let plan = &self.executable.plan;
@@ -450,11 +450,11 @@ impl Session<'_> {
                 Step::Routine(r) => r.can_fail,
                 _ => true,
             };
-            let alone = alone || can_fail;
+            let interruptible = interruptible || can_fail;
             let start = times.is_some().then(Instant::now);
             // SAFETY: the caller guarantees inputs and outputs; buffers of the arena that are in use do not
             // overlap (`plan/aliasing.rs`).
-            interrupt::stoppable(alone, || unsafe {
+            interrupt::stoppable(interruptible, || unsafe {
                 match step {
                     Step::Slices { control, extents, moves } => {
                         let own = slices.next().map_or(&mut [][..], |s| &mut s[..]);

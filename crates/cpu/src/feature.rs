@@ -74,7 +74,7 @@ fn detect() -> Isa {
     }
 }
 
-/// Other architectures have one set, which is known at compile time.
+/// Returns the only set of an architecture other than x86-64, which is known at compile time.
 #[cfg(not(target_arch = "x86_64"))]
 fn detect() -> Isa {
     ALL[ALL.len() - 1]

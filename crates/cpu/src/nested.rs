@@ -40,25 +40,25 @@ pub(crate) unsafe fn switch(
 
 /// Two buffers for each carry: an iteration reads one and writes the other.
 struct Carries {
-    rooms: Vec<[Storage; 2]>,
+    buffers: Vec<[Storage; 2]>,
     now: usize,
 }
 
 impl Carries {
     unsafe fn new(sizes: &[usize], first: &[*mut u8]) -> Result<Carries> {
-        let mut rooms = Vec::with_capacity(sizes.len());
+        let mut buffers = Vec::with_capacity(sizes.len());
         for (&size, &from) in sizes.iter().zip(first) {
-            let room = || Storage::zeroed(size).ok_or_else(|| memory_error(size));
-            let both = [room()?, room()?];
+            let allocate = || Storage::zeroed(size).ok_or_else(|| memory_error(size));
+            let both = [allocate()?, allocate()?];
             // SAFETY: the caller guarantees `size` bytes at `from`, and the buffer is new.
             unsafe { std::ptr::copy_nonoverlapping(from, both[0].as_ptr(), size) };
-            rooms.push(both);
+            buffers.push(both);
         }
-        Ok(Carries { rooms, now: 0 })
+        Ok(Carries { buffers, now: 0 })
     }
 
     fn pointers(&self, which: usize) -> impl Iterator<Item = *mut u8> + '_ {
-        self.rooms.iter().map(move |r| r[which].as_ptr())
+        self.buffers.iter().map(move |r| r[which].as_ptr())
     }
 
     /// Copies the carries to the results of the loop.

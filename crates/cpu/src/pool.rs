@@ -273,7 +273,7 @@ impl Shared {
         self.stopped.store(false, Relaxed);
     }
 
-    /// The main loop of a worker.
+    /// Runs the main loop of a worker.
     fn work(&self, asleep: &AtomicBool) {
         INSIDE.set(true);
         STOPPED.with(|s| s.get_or_init(|| self.stopped.clone()).clone());

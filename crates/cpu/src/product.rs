@@ -26,14 +26,15 @@ pub(crate) unsafe fn run(c: &Contraction, finish: Option<&TileProgram>, pool: &P
     // SAFETY: the caller guarantees that memory is that of the contraction's plan and that no other thread accesses it.
     unsafe {
         match c.operands {
-            DType::F64 => of::<f64>(c, finish, pool, memory),
-            DType::BF16 => of::<bf16>(c, finish, pool, memory),
-            _ => of::<f32>(c, finish, pool, memory),
+            DType::F64 => run_typed::<f64>(c, finish, pool, memory),
+            DType::BF16 => run_typed::<bf16>(c, finish, pool, memory),
+            _ => run_typed::<f32>(c, finish, pool, memory),
         }
     }
 }
 
-unsafe fn of<T: Real>(c: &Contraction, finish: Option<&TileProgram>, pool: &Pool, memory: Memory<'_>) {
+/// Computes a contraction with operands of type `T`, under the contract of [`run`].
+unsafe fn run_typed<T: Real>(c: &Contraction, finish: Option<&TileProgram>, pool: &Pool, memory: Memory<'_>) {
     if c.products() * c.m.0 * c.n.0 == 0 {
         return;
     }

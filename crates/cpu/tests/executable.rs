@@ -126,7 +126,7 @@ fn a_cast_of_a_part_does_not_overwrite_the_rest() {
 }
 
 #[test]
-fn products_with_what_follows() {
+fn products_with_fused_kernels() {
     for (m, n, k) in [(1, 1, 1), (5, 7, 3), (64, 512, 96), (130, 70, 33), (300, 10, 20), (17, 1, 9)] {
         let (graph, inputs) = build(&[&[m, k], &[k, n], &[n], &[m, n], &[n, m]], |_, x| {
             let y = x[0].dot(x[1], "ik", "kj", "ij") + x[2].broadcast_to(&[m, n].into());
@@ -170,7 +170,7 @@ fn every_combination_of_elements() {
 }
 
 #[test]
-fn a_handed_over_argument_becomes_the_result() {
+fn a_donated_argument_becomes_the_result() {
     use gradus_cpu::Argument;
     use gradus_mem::Storage;
     let (graph, _) = build(&[&[1000], &[1000]], |_, x| vec![x[0] * 2.0 + x[1]]);
@@ -191,7 +191,7 @@ fn a_handed_over_argument_becomes_the_result() {
 }
 
 #[test]
-fn a_failed_run_leaves_a_handed_over_argument_unchanged() {
+fn a_failed_run_leaves_a_donated_argument_unchanged() {
     use gradus_cpu::Argument;
     use gradus_mem::Storage;
     let b = Builder::new();
@@ -218,7 +218,7 @@ fn a_failed_run_leaves_a_handed_over_argument_unchanged() {
 }
 
 #[test]
-fn more_axes_than_anyone_has() {
+fn twenty_axes() {
     // Reverses twenty axes of extent 2, so that adjacent axes cannot be merged.
     let order: Vec<usize> = (0..20).rev().collect();
     let (graph, inputs) = build(&[&[2; 20], &[2; 20]], |_, x| vec![x[0].permute(&order) + x[1]]);
@@ -229,7 +229,7 @@ fn more_axes_than_anyone_has() {
 }
 
 #[test]
-fn plans_that_leave_their_buffers_are_refused() {
+fn plans_with_accesses_outside_of_buffers_are_refused() {
     let (graph, _) = build(&[&[4, 5], &[5, 6]], |_, x| vec![x[0].exp(), x[0].dot(x[1], "ik", "kj", "ij")]);
     let plan = gradus_compile::compile(&graph, &gradus_cpu::PROFILE).expect("a plan");
     for b in 0..plan.inputs.len() {

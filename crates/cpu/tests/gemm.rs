@@ -255,7 +255,7 @@ fn all(cases: impl IntoIterator<Item = Case>) {
 }
 
 #[test]
-fn awkward_sizes() {
+fn sizes_around_tiles() {
     const SIZES: [usize; 11] = [0, 1, 2, 7, 8, 9, 47, 48, 49, 64, 65];
     let some = |i: usize, j: usize| SIZES[(i * 5 + j * 3) % SIZES.len()];
     all(SIZES.iter().enumerate().flat_map(|(i, &m)| {
@@ -305,7 +305,7 @@ fn tall_thin_and_deep() {
 }
 
 #[test]
-fn columns_that_are_rows() {
+fn columns_computed_as_rows() {
     all([(300, 1, 70), (1, 300, 70), (5000, 1, 40), (2, 1, 3)].into_iter().flat_map(|(m, n, k)| {
         LAYOUTS.map(|a| Case { batch: 2, m, n, k, a, b: Layout::Sparse, accumulate: k == 40, gap: 0 })
     }));

@@ -176,7 +176,7 @@ fn matrices_without_full_rank() {
 }
 
 #[test]
-fn failures_have_the_words_of_the_reference() {
+fn errors_equal_those_of_the_reference() {
     let mut random = Random(4);
     let mut singular = random.matrices(DType::F64, &[2, 18, 18]).f().to_vec();
     singular[18 * 18 + 5 * 18..18 * 18 + 6 * 18].fill(0.0);

@@ -73,7 +73,7 @@ fn elementwise_steps_of_any_shape() {
 }
 
 #[test]
-fn a_carry_read_elsewhere_than_it_is_written() {
+fn a_carry_read_at_another_index_than_it_is_written() {
     let own = Loop {
         dtype: DType::F32,
         shared: &[],
@@ -109,7 +109,7 @@ fn recurrence(reverse: bool) -> Graph {
 }
 
 #[test]
-fn what_depends_on_no_carry_is_computed_before() {
+fn values_without_carries_are_computed_before_the_loop() {
     for reverse in [false, true] {
         let forward = recurrence(reverse);
         let plan = checked(&forward, 1e-5);
@@ -128,7 +128,7 @@ fn what_depends_on_no_carry_is_computed_before() {
 }
 
 #[test]
-fn a_loop_and_the_one_that_keeps_its_carries_are_one() {
+fn a_loop_and_the_same_loop_with_stacked_carries_are_merged() {
     let forward = recurrence(false);
     let b = Builder::new();
     let ins: Vec<Var<'_>> = forward.input_avals().into_iter().map(|a| b.input("x", a)).collect();
@@ -141,7 +141,7 @@ fn a_loop_and_the_one_that_keeps_its_carries_are_one() {
 }
 
 #[test]
-fn small_steps_do_functions_of_their_inputs_before() {
+fn functions_of_small_inputs_are_computed_before_the_loop() {
     let own =
         Loop { dtype: DType::F32, shared: &[], carries: &[&[]], slices: &[&[]], length: 300, reverse: true };
     let graph = own.graph(|v| vec![v[0] * v[1].cos()]);

@@ -98,7 +98,7 @@ fn waits_for_a_slow_worker() {
 }
 
 #[test]
-fn a_panic_comes_out_and_the_pool_lives_on() {
+fn a_panic_reaches_the_caller_and_the_pool_stays_usable() {
     bounded(LIMIT, || {
         let pool = Pool::new(3);
         for bad in 0..20 {

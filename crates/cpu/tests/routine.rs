@@ -195,7 +195,7 @@ fn many_updates_of_elements() {
 }
 
 #[test]
-fn bits_are_the_stream() {
+fn random_words_equal_the_stream() {
     for (state, n) in [([1, 2, 3, 4], 100_003), ([9, 8, u32::MAX as i64, 7], 70_000), ([0, 0, 0, 0], 0)] {
         let state = Literal::new(Aval::new(DType::U32, [4]), state.to_vec()).expect("four");
         exactly(RandomBits { shape: [n].into() }, &[state]);
@@ -203,7 +203,7 @@ fn bits_are_the_stream() {
 }
 
 #[test]
-fn walks_along_an_axis() {
+fn cumulative_ops_and_positions_along_an_axis() {
     let mut r = Random(4);
     for dtype in DType::ALL {
         for (shape, axis) in [

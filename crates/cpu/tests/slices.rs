@@ -54,7 +54,7 @@ fn attention_holds_the_scores_of_one_head() {
 }
 
 #[test]
-fn small_heads_go_together() {
+fn small_heads_share_a_slice() {
     let plan = checked(&forward(Sizes(64, 8, 16, 4)), 1e-12);
     assert_eq!(slices(&plan), [&[64, 2][..]], "{plan}");
     let plan = checked(&forward(Sizes(64, 1, 16, 4)), 1e-12);
@@ -62,13 +62,13 @@ fn small_heads_go_together() {
 }
 
 #[test]
-fn the_way_back_computes_large_scores_again() {
+fn the_backward_pass_recomputes_large_scores() {
     // All scores have 3.3 MB. A slice of a third of a megabyte stays in cache.
-    assert!(largest(&there_and_back(Sizes(2, 8, 160, 4))) <= 160 * 160);
-    assert!(largest(&there_and_back(Sizes(2, 8, 52, 4))) >= 16 * 52 * 52);
+    assert!(largest(&forward_and_backward(Sizes(2, 8, 160, 4))) <= 160 * 160);
+    assert!(largest(&forward_and_backward(Sizes(2, 8, 52, 4))) >= 16 * 52 * 52);
 }
 
-fn there_and_back(sizes: Sizes) -> Plan {
+fn forward_and_backward(sizes: Sizes) -> Plan {
     let plain = forward(sizes);
     let pull = vjp(&plain, &[0, 1, 2]).unwrap();
     let g = Builder::new();
@@ -84,14 +84,14 @@ fn there_and_back(sizes: Sizes) -> Plan {
 }
 
 #[test]
-fn long_heads_go_by_rows() {
+fn long_heads_are_sliced_by_rows() {
     let plan = checked(&forward(Sizes(1, 8, 512, 4)), 1e-12);
     let [[8, parts]] = slices(&plan)[..] else { panic!("{plan}") };
     assert!(largest(&plan) <= 512 * 512 / parts && *parts > 1, "{plan}");
 }
 
 #[test]
-fn what_counts_along_the_outer_axes_or_leaves_a_slice_stays_whole() {
+fn products_that_depend_on_other_slices_are_not_sliced() {
     let g = Builder::new();
     let x = g.input("x", Aval::new(DType::F64, [8, 96, 96]));
     let y = g.input("y", Aval::new(DType::F64, [8, 96, 96]));

@@ -178,7 +178,7 @@ fn error_functions() {
     check("erf", 1.5, libm::erf);
     check("erfc", 1.6, libm::erfc);
     // Compares with the definition in the catalog, which other tests check.
-    let erfinv = gradus_ir::ops::pointwise::all().find(|row| row.name == "erfinv").unwrap().float.unwrap();
+    let erfinv = gradus_ir::ops::pointwise::all().find(|op| op.name == "erfinv").unwrap().float.unwrap();
     check("erfinv", 0.51, |x| erfinv(&[x]));
 }
 
@@ -292,14 +292,14 @@ fn functions_of_two() {
     check2("atan2", 0.51, f64::atan2);
     check2("pow", 0.51, f64::powf);
     for name in ["fmod", "remainder", "floor_div"] {
-        let row = gradus_ir::ops::pointwise::all().find(|row| row.name == name).unwrap().float.unwrap();
-        check2(name, 0.5, |a, b| row(&[a, b]));
+        let float = gradus_ir::ops::pointwise::all().find(|op| op.name == name).unwrap().float.unwrap();
+        check2(name, 0.5, |a, b| float(&[a, b]));
     }
 }
 
 /// Fails if a function has no check above, such as that of a new pointwise op.
 #[test]
-fn every_name_was_checked() {
+fn every_function_has_a_check() {
     let (unary, binary) = loops_on::<f32>(Isa::Portable).unwrap().names();
     assert_eq!((unary.len(), binary.len()), (34, 13));
     // `vector_loops.rs` checks the arithmetic among these.

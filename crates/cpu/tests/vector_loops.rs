@@ -255,7 +255,7 @@ fn logic() {
 }
 
 #[test]
-fn whole_numbers() {
+fn integer_loops() {
     let edge = [0, 1, -1, 7, i64::MAX, i64::MIN, -100, 27];
     // Tests lengths with every kind of remainder after complete blocks.
     for (isa, n) in Isa::available().iter().flat_map(|isa| [1, 2, 3, 7, 8, 15, 64, 77].map(|n| (isa, n))) {

@@ -83,9 +83,9 @@ pub(crate) fn launch(
         let point = Point { index, flat: Some(item) };
         let mut values = vec![None; kernel.body.len()];
         nest.values(&mut b, &point, &mut values, |_| true)?;
-        for (place, s) in nest.stores.iter().zip(&kernel.stores) {
+        for (element, s) in nest.stores.iter().zip(&kernel.stores) {
             let value = values[s.value].clone().ok_or("a stored value is missing")?;
-            store(&mut b, place.buffer, &Nest::at(place, &point), &value);
+            store(&mut b, element.buffer, &Nest::at(element, &point), &value);
         }
     }
     b.finish_threads(items, limits)
@@ -125,18 +125,18 @@ pub(crate) fn lanes(
         points.push(Point { index, flat: Some(flat) });
     }
     for (i, inst) in kernel.body.iter().enumerate() {
-        let Some(place) = nest.load(i).filter(|_| lanes[0][i].is_none()) else { continue };
-        if let (Form::Flat, Operation::Load(access)) = (&place.form, &inst.op)
+        let Some(element) = nest.load(i).filter(|_| lanes[0][i].is_none()) else { continue };
+        if let (Form::Flat, Operation::Load(access)) = (&element.form, &inst.op)
             && by_four(kernel, access)
-            && b.dtype(place.buffer).size() <= 4
+            && b.dtype(element.buffer).size() <= 4
         {
-            let at = Nest::at(place, &points[0]);
+            let at = Nest::at(element, &points[0]);
             let at = b.int(at);
-            let loaded = load_four(b, place.buffer, &at);
+            let loaded = load_four(b, element.buffer, &at);
             for (lane, value) in lanes.iter_mut().zip(loaded) {
                 lane[i] = Some(b.value(value));
             }
-        } else if matches!(place.form, Form::Fixed) {
+        } else if matches!(element.form, Form::Fixed) {
             let value = nest.source(b, i, &points[0])?;
             lanes.iter_mut().for_each(|lane| lane[i] = value.clone());
         }
@@ -144,19 +144,19 @@ pub(crate) fn lanes(
     for (lane, point) in lanes.iter_mut().zip(&points) {
         nest.values(b, point, lane, |_| true)?;
     }
-    for (place, s) in nest.stores.iter().zip(&kernel.stores) {
+    for (element, s) in nest.stores.iter().zip(&kernel.stores) {
         let values: Option<Vec<String>> = lanes.iter().map(|lane| lane[s.value].clone()).collect();
         let values = values.ok_or("a stored value is missing")?;
-        if shares.ragged && b.dtype(place.buffer).size() > 4 {
+        if shares.ragged && b.dtype(element.buffer).size() > 4 {
             for (k, value) in values.iter().enumerate() {
                 let at = first.plus(&Int::Literal(k as u32));
                 b.line(format!("if ({} <= {}) {{", at.text(), last.text()));
-                store(b, place.buffer, &place.start.plus(&at), value);
+                store(b, element.buffer, &element.start.plus(&at), value);
                 b.line("}");
             }
         } else {
-            let at = Nest::at(place, &points[0]);
-            store_four(b, place.buffer, &at, &values);
+            let at = Nest::at(element, &points[0]);
+            store_four(b, element.buffer, &at, &values);
         }
     }
     Ok(())

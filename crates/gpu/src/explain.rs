@@ -46,13 +46,13 @@ impl GpuProgram {
     pub fn listing(&self) -> String {
         let mut out = String::new();
         for (number, buffer) in self.buffers.iter().enumerate() {
-            let place = match &buffer.location {
+            let location = match &buffer.location {
                 BufferLocation::Input(i) => format!("input {i}"),
                 BufferLocation::Output(i) => format!("output {i}"),
                 BufferLocation::Constant(_) => "constant".into(),
                 BufferLocation::Arena(at) => format!("temporary at byte {at}"),
             };
-            let _ = writeln!(out, "b{number}: {} {}, {place}", buffer.numel, buffer.dtype);
+            let _ = writeln!(out, "b{number}: {} {}, {location}", buffer.numel, buffer.dtype);
         }
         for (number, module) in self.modules.iter().enumerate() {
             let uses = |c: &Command| match c {

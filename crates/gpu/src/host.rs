@@ -6,14 +6,14 @@ use gradus_ir::Result;
 use std::collections::HashMap;
 
 /// A plan of one step, and the buffers of the original plan that it reads and writes.
-pub(crate) struct Alone {
+pub(crate) struct StepPlan {
     pub(crate) plan: Plan,
     pub(crate) reads: Vec<usize>,
     pub(crate) writes: Vec<usize>,
 }
 
 /// Makes a plan of one step.
-pub(crate) fn alone(plan: &Plan, step: &Step) -> Result<Alone> {
+pub(crate) fn step_plan(plan: &Plan, step: &Step) -> Result<StepPlan> {
     let distinct = |mut all: Vec<usize>| {
         all.sort_unstable();
         all.dedup();
@@ -37,7 +37,7 @@ pub(crate) fn alone(plan: &Plan, step: &Step) -> Result<Alone> {
     rename(&mut step, &|b| number.get(&b).copied().unwrap_or(b));
     own.steps.push(step);
     own.verify()?;
-    Ok(Alone { plan: own, reads, writes })
+    Ok(StepPlan { plan: own, reads, writes })
 }
 
 /// Renumbers the buffers of a step.

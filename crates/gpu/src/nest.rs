@@ -196,9 +196,9 @@ impl<'k> Nest<'k> {
         if let Some(name) = &self.constants[i] {
             return Ok(Some(name.clone()));
         }
-        if let Some(place) = &self.loads[i] {
-            let at = b.int(Self::at(place, point));
-            let loaded = memory::load(b, place.buffer, &at);
+        if let Some(element) = &self.loads[i] {
+            let at = b.int(Self::at(element, point));
+            let loaded = memory::load(b, element.buffer, &at);
             return Ok(Some(b.value(loaded)));
         }
         if let Some((offset, strides)) = &self.indices[i] {
@@ -243,7 +243,7 @@ impl<'k> Nest<'k> {
             return Err("it has a reduction that the template does not support".into());
         };
         let from: Vec<DType> = inst.args.iter().map(|a| self.kernel.body[*a].dtype).collect();
-        let sum = matches!(scalar, Scalar::Pointwise(row) if matches!(row.name, "add" | "sub"));
+        let sum = matches!(scalar, Scalar::Pointwise(op) if matches!(op.name, "add" | "sub"));
         let operand = |a: &usize| {
             let value = values[*a].clone().ok_or("an operand is missing")?;
             // Fences operands of float sums: otherwise compilers may reassociate sums, or fuse a product and a sum.

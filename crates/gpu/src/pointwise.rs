@@ -16,7 +16,7 @@ pub(crate) fn apply(scalar: Scalar, from: &[DType], args: &[String], to: DType) 
     let y = || args.get(1).cloned().unwrap_or_default();
     match scalar {
         Scalar::Identity => Ok(x()),
-        Scalar::Pointwise(row) => of_row(row, from[0], args).map(|e| wrapped(e, row, to)),
+        Scalar::Pointwise(op) => of_pointwise(op, from[0], args).map(|e| wrapped(e, op, to)),
         Scalar::Cast => Ok(cast(from[0], to, &x())),
         Scalar::Select => {
             let third = args.get(2).cloned().unwrap_or_default();
@@ -32,30 +32,31 @@ pub(crate) fn apply(scalar: Scalar, from: &[DType], args: &[String], to: DType) 
 
 /// Returns true if a float result must be fenced before it is added. Otherwise compilers may fuse or reassociate.
 pub(crate) fn is_arithmetic(scalar: Scalar) -> bool {
-    matches!(scalar, Scalar::Pointwise(row) if matches!(row.name, "add" | "sub" | "mul" | "square" | "neg"))
+    matches!(scalar, Scalar::Pointwise(op) if matches!(op.name, "add" | "sub" | "mul" | "square" | "neg"))
 }
 
 /// Wraps the result of an op on integers of fewer than 32 bits to the width of its dtype.
-fn wrapped(e: String, row: &Pointwise, to: DType) -> String {
+fn wrapped(e: String, op: &Pointwise, to: DType) -> String {
     match to {
-        DType::I8 if !row.predicate => format!("(({e} << 24u) >> 24u)"),
-        DType::U8 if !row.predicate => format!("({e} & 0xffu)"),
+        DType::I8 if !op.predicate => format!("(({e} << 24u) >> 24u)"),
+        DType::U8 if !op.predicate => format!("({e} & 0xffu)"),
         _ => e,
     }
 }
 
-fn of_row(row: &Pointwise, from: DType, args: &[String]) -> Result<String, String> {
-    let missing = || format!("there is no kernel for {} of {from}", row.name);
+/// Returns the expression of a pointwise op.
+fn of_pointwise(op: &Pointwise, from: DType, args: &[String]) -> Result<String, String> {
+    let missing = || format!("there is no kernel for {} of {from}", op.name);
     let list = args.join(", ");
     let named = |prefix: &str| {
-        let name = format!("{prefix}_{}", row.name);
+        let name = format!("{prefix}_{}", op.name);
         if library::has(&name) { Ok(format!("{name}({list})")) } else { Err(missing()) }
     };
     let a = args.first().map_or("", String::as_str);
     let b = args.get(1).map_or("", String::as_str);
-    let infix = |op: &str| Ok(format!("({a} {op} {b})"));
+    let infix = |sign: &str| Ok(format!("({a} {sign} {b})"));
     match register(from).unwrap_or("") {
-        "f32" => match row.name {
+        "f32" => match op.name {
             "add" => infix("+"),
             "sub" if a == b => Ok(format!("({a} - f_fence({b}))")),
             "sub" => infix("-"),
@@ -64,7 +65,7 @@ fn of_row(row: &Pointwise, from: DType, args: &[String]) -> Result<String, Strin
             "square" => Ok(format!("({a} * {a})")),
             "neg" => Ok(format!("(-{a})")),
             "reciprocal" => Ok(format!("(1.0f / {a})")),
-            "floor" | "ceil" | "trunc" | "sqrt" => Ok(format!("{}({a})", row.name)),
+            "floor" | "ceil" | "trunc" | "sqrt" => Ok(format!("{}({a})", op.name)),
             "rsqrt" => Ok(format!("(1.0f / sqrt({a}))")),
             "eq" => infix("=="),
             "ne" => Ok(format!("!({a} == {b})")),
@@ -74,7 +75,7 @@ fn of_row(row: &Pointwise, from: DType, args: &[String]) -> Result<String, Strin
             "ge" => infix(">="),
             _ => named("f"),
         },
-        "vec2<f32>" => match row.name {
+        "vec2<f32>" => match op.name {
             "add" => infix("+"),
             "sub" => infix("-"),
             "neg" => Ok(format!("(-{a})")),
@@ -85,11 +86,11 @@ fn of_row(row: &Pointwise, from: DType, args: &[String]) -> Result<String, Strin
             "reciprocal" => Ok(format!("c_div(vec2<f32>(1.0f, f_zero({a}.x)), {a})")),
             "eq" => Ok(format!("({a}.x == {b}.x && {a}.y == {b}.y)")),
             "ne" => Ok(format!("!({a}.x == {b}.x && {a}.y == {b}.y)")),
-            "is_nan" | "is_inf" => Ok(format!("(f_{0}({a}.x) || f_{0}({a}.y))", row.name)),
+            "is_nan" | "is_inf" => Ok(format!("(f_{0}({a}.x) || f_{0}({a}.y))", op.name)),
             "is_finite" => Ok(format!("(f_is_finite({a}.x) && f_is_finite({a}.y))")),
             _ => named("c"),
         },
-        "bool" => match row.name {
+        "bool" => match op.name {
             "and" | "minimum" => infix("&&"),
             "or" | "maximum" => infix("||"),
             "xor" | "ne" => infix("!="),
@@ -105,7 +106,7 @@ fn of_row(row: &Pointwise, from: DType, args: &[String]) -> Result<String, Strin
         },
         kind => {
             let (wide, signed) = (kind == "vec2<u32>", kind == "i32");
-            match row.name {
+            match op.name {
                 "floor" | "ceil" | "round" | "trunc" => Ok(a.to_string()),
                 "is_nan" | "is_inf" => Ok("false".into()),
                 "is_finite" => Ok("true".into()),

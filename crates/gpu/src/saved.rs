@@ -132,7 +132,7 @@ fn wrong(why: impl Into<String>) -> Error {
 }
 
 fn buffer_json(buffer: &Buffer, constants: &mut Vec<Literal>) -> Value {
-    let place = match &buffer.location {
+    let location = match &buffer.location {
         BufferLocation::Input(i) => json!(["input", i]),
         BufferLocation::Output(k) => json!(["output", k]),
         BufferLocation::Arena(at) => json!(["arena", at]),
@@ -141,14 +141,14 @@ fn buffer_json(buffer: &Buffer, constants: &mut Vec<Literal>) -> Value {
             json!(["constant", constants.len() - 1])
         }
     };
-    json!({"dtype": buffer.dtype.name(), "numel": buffer.numel, "place": place})
+    json!({"dtype": buffer.dtype.name(), "numel": buffer.numel, "place": location})
 }
 
 fn buffer(value: &Value, constants: &[Literal]) -> Result<Buffer> {
     let name = text(&value["dtype"], "dtype")?;
     let dtype = DType::parse(&name).ok_or_else(|| wrong(format!("has the unknown dtype `{name}`")))?;
     let at = index(&value["place"][1])?;
-    let place = match value["place"][0].as_str() {
+    let location = match value["place"][0].as_str() {
         Some("input") => BufferLocation::Input(at),
         Some("output") => BufferLocation::Output(at),
         Some("arena") => BufferLocation::Arena(at),
@@ -158,7 +158,7 @@ fn buffer(value: &Value, constants: &[Literal]) -> Result<Buffer> {
         },
         _ => return Err(wrong("has a buffer without a valid `place`")),
     };
-    Ok(Buffer { dtype, numel: index(&value["numel"])?, location: place })
+    Ok(Buffer { dtype, numel: index(&value["numel"])?, location })
 }
 
 fn module_json(module: &Module) -> Value {

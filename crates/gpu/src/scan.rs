@@ -46,7 +46,7 @@ impl Translation<'_> {
         let done = self.iterations(at, body, control, (shared, carries), length, reverse);
         match &done {
             Ok(()) => self.free = mark.free,
-            Err(_) => self.forget(&mark),
+            Err(_) => self.roll_back(&mark),
         }
         done
     }
@@ -79,7 +79,7 @@ impl Translation<'_> {
                 BufferLocation::Output(k) => {
                     control.outs.get(*k).copied().ok_or("a loop has too few results")?
                 }
-                BufferLocation::Arena(place) => self.program.temporary(own.dtype, own.numel, arena + place),
+                BufferLocation::Arena(at) => self.program.temporary(own.dtype, own.numel, arena + at),
                 BufferLocation::Constant(_) => {
                     self.program.buffers.push(Buffer::clone(own));
                     self.program.buffers.len() - 1
@@ -96,7 +96,7 @@ impl Translation<'_> {
         let operands = self.slices(body, &body.inputs[shared + carries..], &control.ins[shared + carries..]);
         let results = self.slices(body, &body.outputs[carries..], &control.outs[carries..]);
         for i in 0..length {
-            let place = if reverse { length - 1 - i } else { i };
+            let index = if reverse { length - 1 - i } else { i };
             for c in 0..carries {
                 let last = i + 1 == length;
                 let from = if i == 0 { control.ins[shared + c] } else { alternate[c][(i + 1) % 2] };
@@ -105,12 +105,12 @@ impl Translation<'_> {
                 slots[body.outputs[c]] = (to, 0);
             }
             for slice in operands.iter().chain(&results) {
-                let part = (slice.outer, (place * slice.numel) as i64);
+                let part = (slice.outer, (index * slice.numel) as i64);
                 slots[slice.inner] = slice.copy.map_or(part, |copy| (copy, 0));
             }
             for slice in &operands {
                 if let Some(copy) = slice.copy {
-                    self.copy_slice(at, slice, place, (copy, true))?;
+                    self.copy_slice(at, slice, index, (copy, true))?;
                 }
             }
             for step in &body.steps {
@@ -119,7 +119,7 @@ impl Translation<'_> {
             }
             for slice in &results {
                 if let Some(copy) = slice.copy {
-                    self.copy_slice(at, slice, place, (copy, false))?;
+                    self.copy_slice(at, slice, index, (copy, false))?;
                 }
             }
         }
@@ -142,10 +142,10 @@ impl Translation<'_> {
         &mut self,
         at: usize,
         slice: &Slice,
-        place: usize,
+        index: usize,
         (copy, read): (usize, bool),
     ) -> Result<(), String> {
-        let part = (slice.outer, (place * slice.numel) as i64);
+        let part = (slice.outer, (index * slice.numel) as i64);
         let (from, to) = if read { (part, (copy, 0)) } else { ((copy, 0), part) };
         self.copy_part(at, from, to, slice.numel)
     }

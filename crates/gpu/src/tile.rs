@@ -133,11 +133,11 @@ impl Tile<'_> {
                 None => b.value(v),
             }));
         }
-        let place = b.value(format!("{block} * {}u + ({quad} ^ ({block} * 2u))", 4 * quads));
+        let at = b.value(format!("{block} * {}u + ({quad} ^ ({block} * 2u))", 4 * quads));
         for depth in 0..4 {
             let four: Vec<&str> = rows.iter().map(|row| row[depth].as_str()).collect();
             b.line(format!(
-                "{}[{place} + {}u] = vec4<f32>({});",
+                "{}[{at} + {}u] = vec4<f32>({});",
                 self.name,
                 depth as u32 * quads,
                 four.join(", ")

@@ -40,7 +40,7 @@ pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> 
     for (at, step) in plan.steps.iter().enumerate() {
         stop::poll()?;
         if let Err(why) = t.step(at, plan, step, step) {
-            let host::Alone { plan, reads, writes } = host::alone(plan, step)?;
+            let host::StepPlan { plan, reads, writes } = host::step_plan(plan, step)?;
             t.program.commands.push(Command::Host { plan: Box::new(plan), reads, writes, why, step: at });
         }
     }
@@ -53,7 +53,7 @@ pub(crate) struct Translation<'a> {
     dialect: Dialect,
     text: Text,
     pub(crate) program: GpuProgram,
-    /// The modules by their text.
+    /// The number of each module.
     known: HashMap<Module, usize>,
     /// The byte of the arena for the next check.
     check: usize,
@@ -93,7 +93,7 @@ impl Translation<'_> {
         match &done {
             // Releases the temporaries of the step: later steps may use the same memory.
             Ok(()) => self.free = mark.free,
-            Err(_) => self.forget(&mark),
+            Err(_) => self.roll_back(&mark),
         }
         done
     }
@@ -170,10 +170,7 @@ impl Translation<'_> {
             (_, Step::Slices { .. }) => return Err("slices run on the host".into()),
             (_, Step::While { .. }) => return Err("a loop with a condition runs on the host".into()),
             (_, Step::Contract(_)) => {
-                return Err(
-                    "a step is a product with the buffers of the program, but not with those of the plan"
-                        .into(),
-                );
+                return Err("a step is a product in the program, but not in the plan".into());
             }
         };
         launches.into_iter().for_each(|l| self.dispatch(at, l));
@@ -215,7 +212,7 @@ impl Translation<'_> {
         });
         match found {
             Ok(_) => self.check = check,
-            Err(_) => self.forget(&before),
+            Err(_) => self.roll_back(&before),
         }
         found
     }
@@ -260,7 +257,7 @@ impl Translation<'_> {
     }
 
     /// Removes everything that was added to the program since the mark.
-    pub(crate) fn forget(&mut self, mark: &Mark) {
+    pub(crate) fn roll_back(&mut self, mark: &Mark) {
         let p = &mut self.program;
         self.known.retain(|_, number| *number < mark.modules);
         p.modules.truncate(mark.modules);

@@ -113,7 +113,7 @@ fn products_with_batches_and_other_dtypes() {
 }
 
 #[test]
-fn products_with_what_follows() {
+fn products_with_fused_kernels() {
     for (m, n) in [(64, 64), (33, 50), (7, 12), (130, 128)] {
         for dtype in [F, DType::BF16] {
             let g = graph(&[(F, &[m, 20]), (F, &[20, n]), (F, &[n])], |_, x| {
@@ -128,7 +128,7 @@ fn products_with_what_follows() {
         let y = x[0].dot(x[1], "ik", "kj", "ij") + x[2].broadcast_to(&[64, 100][..].into());
         vec![y.tanh().to(DType::BF16), y]
     });
-    check("a long sum and what follows", &g, 512.0);
+    check("a long sum with a fused kernel", &g, 512.0);
     // The result of the product is used by another step.
     let g = graph(&[(F, &[40, 20]), (F, &[20, 36])], |_, x| {
         let y = x[0].dot(x[1], "ik", "kj", "ij");

@@ -23,7 +23,7 @@ fn saved() -> (Value, Vec<Literal>) {
 }
 
 #[test]
-fn what_was_saved_is_read_again() {
+fn a_saved_program_can_be_read() {
     let (value, constants) = saved();
     let program = GpuProgram::from_json(&value, &constants).expect("a program");
     assert_eq!(program.to_json().0, value);

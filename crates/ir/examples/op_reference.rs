@@ -1,6 +1,6 @@
 //! Prints the op reference of the book as Markdown, from the catalog: signature, meaning, derivative, dtypes, example.
 //!
-//! `cargo xtask docs` puts the output in the place of `{{#ops}}` in `docs/ops.md`. Meanings and partial derivatives of
+//! `cargo xtask docs` replaces `{{#ops}}` in `docs/ops.md` by the output. Meanings and partial derivatives of
 //! pointwise ops are the texts of the catalog itself; every number is computed by the reference evaluator.
 
 use gradus_ir::graph::{Builder, Graph, Var};
@@ -77,7 +77,7 @@ fn print_pointwise(op: &'static Pointwise, block: Option<&Block>) -> Result<()> 
     Ok(())
 }
 
-/// The text of a field of a block, from its name to the semicolon outside brackets.
+/// Returns the text of a field of a block, from its name to the semicolon outside brackets.
 fn field(fields: &str, name: &str) -> Option<String> {
     let flat = fields.split_whitespace().collect::<Vec<_>>().join(" ");
     let at = [format!("{name}: "), format!("{name} : ")];
@@ -106,7 +106,7 @@ fn derivative_text(op: &Pointwise, partials: Option<String>) -> String {
     }
 }
 
-/// The value, and the slopes, inside of each operand's domain, at another point for each operand.
+/// Returns the value and the derivatives of an op at a point inside of its domain, as text.
 fn example(op: &'static Pointwise) -> Result<Option<String>> {
     let at = |i: usize| {
         let (low, high) = op.domain_of(i);
@@ -187,7 +187,7 @@ fn print_structural(name: &str, samples: &[Sample]) -> Result<()> {
     Ok(())
 }
 
-/// The dtypes that the op accepts in place of the sample's floats.
+/// Returns the dtypes that the op accepts instead of those of the sample's floats.
 fn taken_dtypes(sample: &Sample) -> Option<String> {
     let swapped = |d: DType| {
         let of = |l: &Literal| if is_float(l.dtype()) { l.aval().with_dtype(d) } else { l.aval().clone() };
@@ -223,7 +223,7 @@ fn kind_text(kind: Derivative) -> String {
     }
 }
 
-/// A graph of one application.
+/// Returns a graph of one application.
 fn graph_of(op: &Op, ins: &[Literal]) -> Result<Graph> {
     let builder = Builder::new();
     let names = ["a", "b", "c", "d", "e", "f"];
@@ -245,7 +245,7 @@ fn dtypes(takes: impl Fn(DType) -> bool) -> String {
         .join(" ")
 }
 
-/// A number with at most six digits after the point.
+/// Formats a number with at most six digits after the point.
 fn number(l: &Literal) -> String {
     match l.dtype().class() {
         Class::Float => {
@@ -257,7 +257,7 @@ fn number(l: &Literal) -> String {
     }
 }
 
-/// Text in code font that may stand in a cell of a table.
+/// Formats text as code in a cell of a table.
 fn code(text: &str) -> String {
     format!("`{}`", text.replace('|', "\\|"))
 }

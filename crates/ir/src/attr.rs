@@ -49,7 +49,7 @@ pub trait AttrField: Sized {
     fn to_attr(&self) -> Attr;
     /// Reads the field from data. Returns `None` if the data is of another kind.
     fn from_attr(a: &Attr) -> Option<Self>;
-    /// Value of the field if the text omits it; `None` if the text must give it.
+    /// Returns the value of the field if the text omits it; `None` if the text must give it.
     fn absent() -> Option<Self> {
         None
     }

@@ -3,7 +3,7 @@
 use crate::{DType, Error, Result, Shape};
 use std::fmt;
 
-/// The type of a value, known before the value is computed: element type and extents.
+/// The type of a value, known before the value is computed: dtype and extents.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Aval {
     /// Element type.
@@ -13,27 +13,27 @@ pub struct Aval {
 }
 
 impl Aval {
-    /// The type of a tensor of these extents.
+    /// Makes the type of a tensor of these extents.
     pub fn new(dtype: DType, shape: impl Into<Shape>) -> Aval {
         Aval { dtype, shape: shape.into() }
     }
 
-    /// The type of a scalar.
+    /// Returns the type of a scalar.
     pub fn scalar(dtype: DType) -> Aval {
         Aval::new(dtype, Shape::scalar())
     }
 
-    /// The same extents with other elements.
+    /// Returns the type with the same extents and another dtype.
     pub fn with_dtype(&self, dtype: DType) -> Aval {
         Aval::new(dtype, self.shape.clone())
     }
 
-    /// The same elements with other extents.
+    /// Returns the type with the same dtype and other extents.
     pub fn with_shape(&self, shape: impl Into<Shape>) -> Aval {
         Aval::new(self.dtype, shape)
     }
 
-    /// Number of axes.
+    /// Returns the number of axes.
     pub fn rank(&self) -> usize {
         self.shape.rank()
     }

@@ -63,8 +63,8 @@ fn pair_near(x: f64) -> Pair {
     Pair { j0, j1, y0, y1 }
 }
 
-/// Miller's backward recurrence, scaled by `1 = J0 + 2 (J2 + J4 + …)`; Y by Neumann's series of J (DLMF 10.8, A&S
-/// 9.1.88).
+/// Computes J by Miller's backward recurrence, scaled by `1 = J0 + 2 (J2 + J4 + …)`; Y by Neumann's series of
+/// J (DLMF 10.8, A&S 9.1.88).
 fn pair_between(x: f64) -> Pair {
     let (mut above, mut here) = (0.0, 1e-200);
     let (mut norm, mut even, mut odd) = (0.0, 0.0, 0.0);
@@ -112,23 +112,23 @@ fn pair(x: f64) -> Pair {
     }
 }
 
-/// Bessel function of the first kind of order 0.
+/// Returns the Bessel function of the first kind of order 0.
 pub(crate) fn j0(x: f64) -> f64 {
     pair(x.abs()).j0
 }
 
-/// Bessel function of the first kind of order 1.
+/// Returns the Bessel function of the first kind of order 1.
 pub(crate) fn j1(x: f64) -> f64 {
     let size = pair(x.abs()).j1;
     if x.is_sign_negative() { -size } else { size }
 }
 
-/// Bessel function of the second kind of order 0: minus infinity at 0, NaN below.
+/// Returns the Bessel function of the second kind of order 0: minus infinity at 0, NaN below.
 pub(crate) fn y0(x: f64) -> f64 {
     second(x, |x| pair(x).y0)
 }
 
-/// Bessel function of the second kind of order 1: minus infinity at 0, NaN below.
+/// Returns the Bessel function of the second kind of order 1: minus infinity at 0, NaN below.
 pub(crate) fn y1(x: f64) -> f64 {
     second(x, |x| pair(x).y1)
 }
@@ -143,7 +143,7 @@ fn second(x: f64, y: impl Fn(f64) -> f64) -> f64 {
     }
 }
 
-/// `exp(-|x|)` times the modified Bessel function of the first kind, for an order 0 or 1 and `x >= 0`.
+/// Returns `exp(-|x|)` times the modified Bessel function of the first kind, for order 0 or 1 and `x >= 0`.
 fn scaled_i(order: f64, x: f64) -> f64 {
     if x.is_infinite() {
         return 0.0;
@@ -163,7 +163,8 @@ fn scaled_i(order: f64, x: f64) -> f64 {
     sum * (-x).exp()
 }
 
-/// The asymptotic series of `exp(-x) I(x) sqrt(2πx)` (DLMF 10.40.1), or with a negative `x` that of `exp(x) K(x) sqrt(2x/π)`.
+/// Returns the asymptotic series of `exp(-x) I(x) sqrt(2πx)` (DLMF 10.40.1), or with a negative `x` that of
+/// `exp(x) K(x) sqrt(2x/π)`.
 fn alternating(mu: f64, x: f64) -> f64 {
     let (mut sum, mut term) = (1.0, 1.0f64);
     for k in 1..80u32 {
@@ -177,41 +178,41 @@ fn alternating(mu: f64, x: f64) -> f64 {
     sum
 }
 
-/// `exp(-|x|) I0(x)`.
+/// Returns `exp(-|x|) I0(x)`.
 pub(crate) fn i0e(x: f64) -> f64 {
     scaled_i(0.0, x.abs())
 }
 
-/// `exp(-|x|) I1(x)`.
+/// Returns `exp(-|x|) I1(x)`.
 pub(crate) fn i1e(x: f64) -> f64 {
     let size = scaled_i(1.0, x.abs());
     if x < 0.0 { -size } else { size }
 }
 
-/// Modified Bessel function of the first kind of order 0. Computed as two factors, because the exponential overflows
-/// before the function does.
+/// Returns the modified Bessel function of the first kind of order 0. Computed as two factors, because the
+/// exponential overflows before the function does.
 pub(crate) fn i0(x: f64) -> f64 {
     let root = (x.abs() / 2.0).exp();
     i0e(x) * root * root
 }
 
-/// Modified Bessel function of the first kind of order 1.
+/// Returns the modified Bessel function of the first kind of order 1.
 pub(crate) fn i1(x: f64) -> f64 {
     let root = (x.abs() / 2.0).exp();
     i1e(x) * root * root
 }
 
-/// Modified Bessel function of the second kind of order 0: infinite at 0, NaN below.
+/// Returns the modified Bessel function of the second kind of order 0: infinite at 0, NaN below.
 pub(crate) fn k0(x: f64) -> f64 {
     k0e(x) * (-x).exp()
 }
 
-/// Modified Bessel function of the second kind of order 1: infinite at 0, NaN below.
+/// Returns the modified Bessel function of the second kind of order 1: infinite at 0, NaN below.
 pub(crate) fn k1(x: f64) -> f64 {
     k1e(x) * (-x).exp()
 }
 
-/// `exp(x)` times the modified Bessel function of the second kind of order `nu`, for `x >= 1/2`.
+/// Returns `exp(x)` times the modified Bessel function of the second kind of order `nu`, for `x >= 1/2`.
 ///
 /// For moderate `x` it applies the trapezoidal rule to `∫ exp(-x (cosh t - 1)) cosh(νt) dt` (DLMF 10.32.9). Its error
 /// is about `exp(x - π²/step)`, and all terms are positive.
@@ -233,7 +234,7 @@ fn scaled_k(nu: f64, x: f64) -> f64 {
     sum * step
 }
 
-/// `exp(x) K0(x)`: infinite at 0, NaN below.
+/// Returns `exp(x) K0(x)`: infinite at 0, NaN below.
 pub(crate) fn k0e(x: f64) -> f64 {
     if x.is_nan() || x <= 0.0 || x > 1.0 {
         return outside(0.0, x);
@@ -248,7 +249,7 @@ pub(crate) fn k0e(x: f64) -> f64 {
     sum * x.exp()
 }
 
-/// `exp(x) K1(x)`: infinite at 0, NaN below.
+/// Returns `exp(x) K1(x)`: infinite at 0, NaN below.
 pub(crate) fn k1e(x: f64) -> f64 {
     if x.is_nan() || x <= 0.0 || x > 1.0 {
         return outside(1.0, x);
@@ -265,7 +266,7 @@ pub(crate) fn k1e(x: f64) -> f64 {
     (1.0 / x + sum) * x.exp()
 }
 
-/// The scaled functions of the second kind where the power series does not apply.
+/// Returns the scaled function of the second kind where the power series does not apply.
 fn outside(nu: f64, x: f64) -> f64 {
     if x > 1.0 {
         if x.is_infinite() { 0.0 } else { scaled_k(nu, x) }
@@ -292,7 +293,7 @@ const AIRY: [(f64, f64); 11] = [
     (0.13529241631288141, -0.1591474412967932),
 ];
 
-/// Ai and its derivative at `x`.
+/// Returns Ai and its derivative at `x`.
 fn airy(x: f64) -> (f64, f64) {
     if x > 1.0 {
         let xi = 2.0 / 3.0 * x * x.sqrt();
@@ -326,12 +327,12 @@ fn airy(x: f64) -> (f64, f64) {
     (y, dy)
 }
 
-/// Airy function Ai.
+/// Returns the Airy function Ai.
 pub(crate) fn airy_ai(x: f64) -> f64 {
     if x.is_infinite() { f64::NAN } else { airy(x).0 }
 }
 
-/// Derivative of the Airy function Ai.
+/// Returns the derivative of the Airy function Ai.
 pub(crate) fn airy_ai_prime(x: f64) -> f64 {
     if x.is_infinite() { f64::NAN } else { airy(x).1 }
 }

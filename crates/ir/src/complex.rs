@@ -54,7 +54,7 @@ pub(crate) fn div(a: C, b: C) -> C {
     }
 }
 
-/// Exponential.
+/// Returns the exponential.
 pub(crate) fn exp(z: C) -> C {
     let r = z.re.exp();
     if z.im == 0.0 {
@@ -66,14 +66,14 @@ pub(crate) fn exp(z: C) -> C {
     }
 }
 
-/// `exp(z) - 1`.
+/// Returns `exp(z) - 1`.
 pub(crate) fn exp_m1(z: C) -> C {
     let half = (z.im / 2.0).sin();
     let re = times(z.re.exp_m1(), z.im.cos()) - 2.0 * half * half;
     C::new(re, times(z.re.exp(), z.im.sin()))
 }
 
-/// Principal logarithm, cut along the negative axis.
+/// Returns the principal logarithm, cut along the negative axis.
 pub(crate) fn ln(z: C) -> C {
     let (large, small) = (z.re.abs().max(z.im.abs()), z.re.abs().min(z.im.abs()));
     let r = large.hypot(small);
@@ -87,7 +87,7 @@ pub(crate) fn ln(z: C) -> C {
     C::new(re, z.im.atan2(z.re))
 }
 
-/// `ln(1 + z)`.
+/// Returns `ln(1 + z)`.
 pub(crate) fn ln_1p(z: C) -> C {
     if z.re.abs() < 0.5 && z.im.abs() < 0.5 {
         let re = 0.5 * (z.re * (2.0 + z.re) + z.im * z.im).ln_1p();
@@ -97,7 +97,7 @@ pub(crate) fn ln_1p(z: C) -> C {
     }
 }
 
-/// Principal square root, cut along the negative axis.
+/// Returns the principal square root, cut along the negative axis.
 pub(crate) fn sqrt(z: C) -> C {
     let large = z.re.abs().max(z.im.abs());
     if z.im.is_infinite() {
@@ -119,7 +119,8 @@ pub(crate) fn sqrt(z: C) -> C {
     }
 }
 
-/// `z` to the power `w`; 1 for `w = 0`. For `z = 0` it is 0 if `w` has a positive real part, else NaN.
+/// Returns `z` to the power `w`; 1 for `w = 0`. For `z = 0` it is 0 if `w` has a positive real part, else
+/// NaN.
 pub(crate) fn pow(z: C, w: C) -> C {
     if w == C::ZERO {
         return C::ONE;
@@ -132,7 +133,7 @@ pub(crate) fn pow(z: C, w: C) -> C {
     C::new(times(r, angle.cos()), times(r, angle.sin()))
 }
 
-/// `1 / (1 + exp(-z))`.
+/// Returns `1 / (1 + exp(-z))`.
 pub(crate) fn sigmoid(z: C) -> C {
     if z.re < 0.0 {
         let e = exp(z);
@@ -177,35 +178,35 @@ pub(crate) fn tan(z: C) -> C {
     times_minus_i(tanh(times_i(z)))
 }
 
-/// The square roots of `1 - z` and `1 + z`, from which the inverse functions are computed.
+/// Returns the square roots of `1 - z` and `1 + z`, from which the inverse functions are computed.
 fn roots(z: C) -> (C, C) {
     (sqrt(C::new(1.0 - z.re, -z.im)), sqrt(C::new(1.0 + z.re, z.im)))
 }
 
-/// Cut along the real axis outside `[-1, 1]`.
+/// Returns the inverse sine, cut along the real axis outside `[-1, 1]`.
 pub(crate) fn asin(z: C) -> C {
     let (minus, plus) = roots(z);
     C::new(z.re.atan2((minus * plus).re), libm::asinh((minus.conj() * plus).im))
 }
 
-/// Cut along the real axis outside `[-1, 1]`.
+/// Returns the inverse cosine, cut along the real axis outside `[-1, 1]`.
 pub(crate) fn acos(z: C) -> C {
     let (minus, plus) = roots(z);
     C::new(2.0 * minus.re.atan2(plus.re), libm::asinh((plus.conj() * minus).im))
 }
 
-/// Cut along the real axis below 1.
+/// Returns the inverse hyperbolic cosine, cut along the real axis below 1.
 pub(crate) fn acosh(z: C) -> C {
     let (below, above) = (sqrt(C::new(z.re - 1.0, z.im)), sqrt(C::new(z.re + 1.0, z.im)));
     C::new(libm::asinh((below.conj() * above).re), 2.0 * below.im.atan2(above.re))
 }
 
-/// Cut along the imaginary axis outside `[-i, i]`.
+/// Returns the inverse hyperbolic sine, cut along the imaginary axis outside `[-i, i]`.
 pub(crate) fn asinh(z: C) -> C {
     times_minus_i(asin(times_i(z)))
 }
 
-/// Cut along the real axis outside `[-1, 1]`; infinite at both.
+/// Returns the inverse hyperbolic tangent, cut along the real axis outside `[-1, 1]`; infinite at -1 and 1.
 pub(crate) fn atanh(z: C) -> C {
     if z.re.is_sign_negative() {
         return -atanh(-z);
@@ -220,7 +221,7 @@ pub(crate) fn atanh(z: C) -> C {
     C::new(re, 0.5 * (2.0 * z.im).atan2((1.0 - z.re) * (1.0 + z.re) - z.im * z.im))
 }
 
-/// Cut along the imaginary axis outside `[-i, i]`; infinite at both.
+/// Returns the inverse tangent, cut along the imaginary axis outside `[-i, i]`; infinite at `-i` and `i`.
 pub(crate) fn atan(z: C) -> C {
     times_minus_i(atanh(times_i(z)))
 }
@@ -427,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_overflows_on_the_way() {
+    fn intermediate_values_do_not_overflow() {
         const INF: f64 = f64::INFINITY;
         const NAN: f64 = f64::NAN;
         assert_same(tanh(C::new(400.0, 1.0)), (1.0, 0.0));

@@ -82,7 +82,7 @@ impl DType {
         DType::C64,
     ];
 
-    /// The short name, as in `f32[2,3]`.
+    /// Returns the short name, as in `f32[2,3]`.
     pub fn name(self) -> &'static str {
         match self {
             DType::F32 => "f32",
@@ -105,7 +105,7 @@ impl DType {
         DType::ALL.into_iter().find(|d| d.name() == name)
     }
 
-    /// Bytes per element.
+    /// Returns the bytes per element.
     pub fn size(self) -> usize {
         match self {
             DType::I8 | DType::U8 | DType::Bool => 1,
@@ -116,7 +116,7 @@ impl DType {
         }
     }
 
-    /// The class of number.
+    /// Returns the class of the elements.
     pub fn class(self) -> Class {
         match self {
             DType::F32 | DType::F64 | DType::BF16 | DType::F16 => Class::Float,
@@ -136,7 +136,7 @@ impl DType {
         self.class() == Class::Complex
     }
 
-    /// The dtype of the parts of a complex dtype; other dtypes are returned unchanged.
+    /// Returns the dtype of the parts of a complex dtype, and any other dtype unchanged.
     pub fn real(self) -> DType {
         match self {
             DType::C64 => DType::F32,
@@ -145,7 +145,7 @@ impl DType {
         }
     }
 
-    /// The complex dtype whose parts are this dtype (`f32` parts for anything narrower than `f64`).
+    /// Returns the complex dtype whose parts are this dtype (`f32` parts for anything narrower than `f64`).
     pub fn complex(self) -> DType {
         match self {
             DType::F64 | DType::C128 => DType::C128,
@@ -153,9 +153,9 @@ impl DType {
         }
     }
 
-    /// The dtype to which both operands of a mixed expression are converted. The higher class wins; within a
-    /// class, the wider dtype. `bf16` with `f16` gives `f32`. `u8` with `i8`, and `u32` with any signed type,
-    /// give the next signed type that holds both. A complex dtype with `f64` gives `c128`.
+    /// Returns the dtype to which both operands of a mixed expression are converted. The higher class wins;
+    /// within a class, the wider dtype. `bf16` with `f16` gives `f32`. `u8` with `i8`, and `u32` with any
+    /// signed type, give the next signed type that holds both. A complex dtype with `f64` gives `c128`.
     pub fn promote(self, other: DType) -> DType {
         use DType::*;
         if self == other {
@@ -181,7 +181,7 @@ impl DType {
         }
     }
 
-    /// Distance from 1 to the next representable number (0 for integers).
+    /// Returns the distance from 1 to the next representable number (0 for integers).
     pub fn epsilon(self) -> f64 {
         match self.real() {
             DType::F64 => f64::EPSILON,
@@ -192,7 +192,7 @@ impl DType {
         }
     }
 
-    /// Smallest positive normal number (0 for integers).
+    /// Returns the smallest positive normal number (0 for integers).
     pub fn min_positive(self) -> f64 {
         match self.real() {
             DType::F64 => f64::MIN_POSITIVE,
@@ -203,7 +203,7 @@ impl DType {
         }
     }
 
-    /// The identity of `max`: minus infinity for floats, the minimum for integers.
+    /// Returns the identity of `max`: minus infinity for floats, the minimum for integers.
     pub fn lowest(self) -> f64 {
         match self {
             DType::I8 => i8::MIN as f64,

@@ -138,7 +138,7 @@ pub enum Kind {
 }
 
 impl Error {
-    /// An error of this kind.
+    /// Makes an error of this kind.
     pub fn new(kind: Kind) -> Error {
         Error(Box::new(Inner {
             kind,
@@ -150,12 +150,12 @@ impl Error {
         }))
     }
 
-    /// Extents that do not fit.
+    /// Makes the error for extents that do not match.
     pub fn shape(what: impl Into<Message>, why: impl Into<Message>) -> Error {
         Error::new(Kind::Shape { what: what.into(), why: why.into() })
     }
 
-    /// A dtype that the op does not accept.
+    /// Makes the error for a dtype that the op does not accept.
     pub fn dtype(found: DType, fits: impl Into<Message>) -> Error {
         Error::new(Kind::DType { found, fits: fits.into() })
     }
@@ -168,37 +168,37 @@ impl Error {
         Error::new(Kind::Index { index, extent, from_end: false })
     }
 
-    /// An argument out of range.
+    /// Makes the error for an argument out of range.
     pub fn value(what: impl Into<Message>, why: impl Into<Message>) -> Error {
         Error::new(Kind::Value { what: what.into(), why: why.into() })
     }
 
-    /// Something without a derivative.
+    /// Makes the error for a missing derivative, or a backward pass that cannot run.
     pub fn gradient(why: impl Into<Message>) -> Error {
         Error::new(Kind::Gradient { why: why.into() })
     }
 
-    /// Something that cannot be traced.
+    /// Makes the error for an operation that is impossible while tracing, or outside of a trace.
     pub fn trace(why: impl Into<Message>) -> Error {
         Error::new(Kind::Trace { why: why.into() })
     }
 
-    /// A file that cannot be read or written, or whose content is invalid.
+    /// Makes the error for a file that cannot be read or written, or whose content is invalid.
     pub fn file(path: impl Into<String>, why: impl Into<String>) -> Error {
         Error::new(Kind::File { path: path.into(), why: why.into() })
     }
 
-    /// A violated invariant.
+    /// Makes the error for a violated invariant.
     pub fn verify(why: impl Into<String>) -> Error {
         Error::new(Kind::Verify { why: why.into() })
     }
 
-    /// A device that is missing, lacks a feature, or was lost.
+    /// Makes the error for a device that is missing, lacks a feature, or was lost.
     pub fn device(name: impl Into<String>, why: impl Into<String>) -> Error {
         Error::new(Kind::Device { name: name.into(), why: why.into() })
     }
 
-    /// A dtype that a device does not support: an `f64` or `c128` where only narrower floats are.
+    /// Makes the error for `f64` or `c128` on a device that has only narrower floats.
     pub fn unsupported(device: impl Into<String>, dtype: DType) -> Error {
         let instead = if dtype.is_complex() { DType::C64 } else { DType::F32 };
         Error::new(Kind::Unsupported { device: device.into(), dtype, instead })
@@ -249,44 +249,45 @@ impl Error {
         self
     }
 
-    /// The kind of error.
+    /// Returns the kind of error.
     pub fn kind(&self) -> &Kind {
         &self.0.kind
     }
 
-    /// The op that failed.
+    /// Returns the op that failed.
     pub fn op(&self) -> Option<&str> {
         self.0.ops.last().map(String::as_str)
     }
 
-    /// The op that failed, and before it the operations that called it, outermost first.
+    /// Returns the op that failed, and before it the operations that called it, outermost first.
     pub fn ops(&self) -> &[String] {
         &self.0.ops
     }
 
-    /// The operands' types.
+    /// Returns the operands' types.
     pub fn operands(&self) -> &[Aval] {
         &self.0.operands
     }
 
-    /// The line in the caller's own language, if that is not Rust and the op was recorded before it failed.
+    /// Returns the line in the caller's own language, if that is not Rust and the op was recorded before it
+    /// failed.
     pub fn line(&self) -> Option<&Line> {
         self.0.line.as_ref()
     }
 
-    /// The iterations of the loops around the failing op, the innermost loop first.
+    /// Returns the iterations of the loops around the failing op, the innermost loop first.
     pub fn iterations(&self) -> &[usize] {
         &self.0.iterations
     }
 
-    /// The source location of the caller.
+    /// Returns the source location of the caller.
     pub fn location(&self) -> Option<&'static Location<'static>> {
         self.0.location
     }
 }
 
 impl Error {
-    /// The message without source location and line.
+    /// Returns the message without source location and line.
     pub fn message(&self) -> String {
         self.text(&RustWords)
     }

@@ -252,7 +252,8 @@ impl Format {
         }
     }
 
-    /// One scale, perhaps an offset, perhaps a fifth bit of every element, then 16 bytes of low and high nibbles.
+    /// Unpacks a scale, an offset and a fifth bit of every element if the format has them, then 16 bytes of
+    /// low and high nibbles.
     fn unpack_simple(self, b: &[u8], p: &mut Parts) {
         let offset = matches!(self, Format::Q4_1 | Format::Q5_1);
         let fifth = matches!(self, Format::Q5_0 | Format::Q5_1);
@@ -274,7 +275,8 @@ impl Format {
         }
     }
 
-    /// Eight groups of 32, with scales and offsets of six bits each; Q5_K has a fifth bit of every element.
+    /// Unpacks eight groups of 32, with scales and offsets of six bits each; Q5_K has a fifth bit of every
+    /// element.
     fn unpack_k(self, b: &[u8], p: &mut Parts) {
         let (d, least, packed) = (half_at(b, 0), half_at(b, 2), &b[4..16]);
         let (high, nibbles) = b[16..].split_at(if self == Format::Q5K { 32 } else { 0 });
@@ -325,7 +327,7 @@ impl Parts {
         (self.group, self.has_offsets) = (group, has_offsets);
     }
 
-    /// `scale · q + offset` of every element, each operation rounded to `f32`.
+    /// Writes `scale · q + offset` of every element, each operation rounded to `f32`.
     fn write(&self, out: &mut [f32]) {
         let groups = out.chunks_mut(self.group).zip(self.q.chunks(self.group));
         for ((out, q), (scale, offset)) in groups.zip(self.scales.iter().zip(&self.offsets)) {
@@ -337,7 +339,7 @@ impl Parts {
         }
     }
 
-    /// 16 groups: a byte of scale and offset each, two bits per element.
+    /// Unpacks 16 groups: a byte of scale and offset each, two bits per element.
     fn q2_k(&mut self, b: &[u8]) {
         let (packed, bits, d, least) = (&b[..16], &b[16..80], half_at(b, 80), half_at(b, 82));
         self.begin(16, true);
@@ -350,8 +352,8 @@ impl Parts {
         }
     }
 
-    /// 16 groups with centred scales of six bits. An element has two low bits and a bit in a mask of high bits; 4 is
-    /// subtracted where that bit is clear.
+    /// Unpacks 16 groups with centred scales of six bits. An element has two low bits and a bit in a mask of
+    /// high bits; 4 is subtracted where that bit is clear.
     fn q3_k(&mut self, b: &[u8]) {
         let (mask, bits, packed, d) = (&b[..32], &b[32..96], &b[96..108], half_at(b, 108));
         self.begin(16, false);
@@ -366,7 +368,7 @@ impl Parts {
         }
     }
 
-    /// 16 groups: signed scales of a byte; four low and two high bits per element, centred.
+    /// Unpacks 16 groups: signed scales of a byte; four low and two high bits per element, centred.
     fn q6_k(&mut self, b: &[u8]) {
         let (low, high, scales, d) = (&b[..128], &b[128..192], &b[192..208], half_at(b, 208));
         self.begin(16, false);
@@ -380,7 +382,8 @@ impl Parts {
     }
 }
 
-/// Scale and offset of group `j` of eight, six bits each, in the 12 bytes of Q4_K and Q5_K. Panics if `packed` is shorter.
+/// Returns the scale and the offset of group `j` of eight, six bits each, in the 12 bytes of Q4_K and Q5_K.
+/// Panics if `packed` is shorter.
 #[inline(always)]
 pub fn six_bits(packed: &[u8], j: usize) -> (u8, u8) {
     if j < 4 {
@@ -390,7 +393,8 @@ pub fn six_bits(packed: &[u8], j: usize) -> (u8, u8) {
     ((both & 15) | (packed[j - 4] >> 6) << 4, (both >> 4) | (packed[j] >> 6) << 4)
 }
 
-/// Two bits of element `i`: each 128 elements have 32 bytes, whose bit pairs are four rows of 32 elements.
+/// Returns the two bits of element `i`: each 128 elements have 32 bytes, whose bit pairs are four rows of 32
+/// elements.
 fn two_bits(bytes: &[u8], i: usize) -> u8 {
     (bytes[i / 128 * 32 + i % 32] >> (2 * (i % 128 / 32))) & 3
 }

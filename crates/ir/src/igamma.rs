@@ -38,7 +38,7 @@ pub(crate) const GAUSS: [(f64, f64); 8] = [
     (0.9894009349916499, 0.027152459411754096),
 ];
 
-/// `u - ln(1 + u)`, exact near 0.
+/// Returns `u - ln(1 + u)`, exact near 0.
 fn excess(u: f64) -> f64 {
     if !(-0.4..=0.6).contains(&u) {
         return u - u.ln_1p();
@@ -53,7 +53,7 @@ fn excess(u: f64) -> f64 {
     u * y - 2.0 * sum
 }
 
-/// `ln Γ(1 + a)` for `|a| <= 1/2`, exact near 0.
+/// Returns `ln Γ(1 + a)` for `|a| <= 1/2`, exact near 0.
 fn lgamma_1p(a: f64) -> f64 {
     let (mut power, mut sum) = (-a, -GAMMA * a);
     for (k, zeta) in (2..).zip(ZETA) {
@@ -63,7 +63,7 @@ fn lgamma_1p(a: f64) -> f64 {
     sum
 }
 
-/// `x^a exp(-x) / Γ(a + 1)`, for positive arguments.
+/// Returns `x^a exp(-x) / Γ(a + 1)`, for positive arguments.
 pub(crate) fn density(a: f64, x: f64) -> f64 {
     if a < LARGE {
         // Two factors exp(-x/2): where exp(-x) underflows the product may not, and where the power overflows it is 0.
@@ -76,7 +76,7 @@ pub(crate) fn density(a: f64, x: f64) -> f64 {
     stirling(a) / a * (-a * excess).exp()
 }
 
-/// `a^a exp(-a) / Γ(a)`, for large `a`.
+/// Returns `a^a exp(-a) / Γ(a)`, for large `a`.
 fn stirling(a: f64) -> f64 {
     let z = 1.0 / (a * a);
     let series = 1.0 / 12.0
@@ -85,7 +85,7 @@ fn stirling(a: f64) -> f64 {
     (a / (2.0 * PI)).sqrt() * (-series / a).exp()
 }
 
-/// P by the power series (DLMF 8.11.4).
+/// Computes P by the power series (DLMF 8.11.4).
 fn by_series(a: f64, x: f64) -> f64 {
     let (mut term, mut sum, mut n) = (1.0, 1.0, a);
     for _ in 0..2000 {
@@ -99,7 +99,7 @@ fn by_series(a: f64, x: f64) -> f64 {
     sum * density(a, x)
 }
 
-/// Q by Legendre's continued fraction (DLMF 8.9.2), evaluated forward.
+/// Computes Q by Legendre's continued fraction (DLMF 8.9.2), evaluated forward.
 fn by_fraction(a: f64, x: f64) -> f64 {
     let mut b = x + 1.0 - a;
     let (mut c, mut d) = (f64::INFINITY, 1.0 / b);
@@ -145,7 +145,7 @@ fn by_quadrature(a: f64, x: f64) -> f64 {
     sum * half * stirling(a)
 }
 
-/// Q for `a <= 1` and `x` around or below 1, without cancellation (DLMF 8.7.1).
+/// Computes Q for `a <= 1` and `x` around or below 1, without cancellation (DLMF 8.7.1).
 fn by_difference(a: f64, x: f64) -> f64 {
     let log_gamma = if a <= 0.5 { lgamma_1p(a) } else { libm::lgamma(1.0 + a) };
     let log = a * x.ln() - log_gamma;
@@ -160,7 +160,7 @@ fn by_difference(a: f64, x: f64) -> f64 {
     -log.exp_m1() - log.exp() * a * sum
 }
 
-/// P and Q, with full relative precision in the smaller.
+/// Returns P and Q. The smaller has full relative precision.
 fn both(a: f64, x: f64) -> (f64, f64) {
     let of_p = |p: f64| (p, 1.0 - p);
     let of_q = |q: f64| (1.0 - q, q);
@@ -182,12 +182,12 @@ fn both(a: f64, x: f64) -> (f64, f64) {
     }
 }
 
-/// P(a, x).
+/// Returns P(a, x).
 pub(crate) fn igamma(a: f64, x: f64) -> f64 {
     both(a, x).0
 }
 
-/// Q(a, x).
+/// Returns Q(a, x).
 pub(crate) fn igammac(a: f64, x: f64) -> f64 {
     both(a, x).1
 }

@@ -15,7 +15,8 @@ const FALL: f64 = 45.0;
 struct Slopes([f64; MOST]);
 
 impl Slopes {
-    /// `first` is the first derivative, ln(x) - ψ(a + 1). The others are minus the polygamma functions at `a + 1`.
+    /// Computes the derivatives. `first` is the first, ln(x) - ψ(a + 1); the others are minus the polygamma
+    /// functions at `a + 1`.
     fn new(n: usize, first: f64, a: f64) -> Slopes {
         let mut slopes = [0.0; MOST];
         slopes[0] = first;
@@ -51,14 +52,15 @@ impl Slopes {
         (bell[n], if n == 0 { 0.0 } else { bell[n - 1] })
     }
 
-    /// The n-th derivative of x^a / Γ(a), divided by x^a / Γ(a + 1). With 1 / Γ(a) = a / Γ(a + 1) it is exact near a = 0.
+    /// Returns the n-th derivative of x^a / Γ(a), divided by x^a / Γ(a + 1). With 1 / Γ(a) = a / Γ(a + 1) it
+    /// is exact near a = 0.
     fn of_density(&self, n: usize, a: f64, more: f64) -> f64 {
         let (ratio, before) = self.ratios(n, more);
         a * ratio + n as f64 * before
     }
 }
 
-/// ln(x) - ψ(a + 1), without cancellation for large `a`.
+/// Returns ln(x) - ψ(a + 1), without cancellation for large `a`.
 fn first_slope(a: f64, x: f64) -> f64 {
     if a < LARGE {
         return x.ln() - digamma(a + 1.0);
@@ -70,7 +72,7 @@ fn first_slope(a: f64, x: f64) -> f64 {
     log - 0.5 / a + z * series
 }
 
-/// `exp(u) - 1 - u`, exact near 0.
+/// Returns `exp(u) - 1 - u`, exact near 0.
 fn excess(u: f64) -> f64 {
     if u.abs() > 0.5 {
         return u.exp_m1() - u;
@@ -83,8 +85,8 @@ fn excess(u: f64) -> f64 {
     sum
 }
 
-/// The n-th derivative of P by the terms of its power series (DLMF 8.11.4). For n = 1 all are negative where
-/// ln(x) < ψ(a + 1).
+/// Computes the n-th derivative of P by the terms of its power series (DLMF 8.11.4). For n = 1 all are
+/// negative where ln(x) < ψ(a + 1).
 fn by_series(n: usize, a: f64, x: f64) -> f64 {
     let mut slopes = Slopes::new(n, first_slope(a, x), a);
     let (mut factor, mut sum, mut size, mut shape) = (density(a, x), 0.0, 0.0, a);
@@ -103,8 +105,8 @@ fn by_series(n: usize, a: f64, x: f64) -> f64 {
     sum
 }
 
-/// The n-th derivative, by `a`, of the integral of the density over t, by quadrature over u = ln(t / x). The
-/// integral is from `x` to infinity if `side` is 1, and from 0 to `x` if it is -1.
+/// Computes the n-th derivative, by `a`, of the integral of the density over t, by quadrature over
+/// `u = ln(t / x)`. The integral is from `x` to infinity if `side` is 1, and from 0 to `x` if it is -1.
 fn by_quadrature(n: usize, a: f64, x: f64, side: f64) -> f64 {
     let slopes = Slopes::new(n, first_slope(a, x), a);
     // Minus the logarithm of t^a exp(-t), from t = x on. It is convex, so Newton's method converges from above.
@@ -138,7 +140,8 @@ fn order(n: f64) -> Option<usize> {
     (0.0..=MOST as f64).contains(&n).then_some(n as usize)
 }
 
-/// The n-th derivative of P(a, x) by `a`; NaN for negative arguments, for orders below 0 and above 20.
+/// Returns the n-th derivative of P(a, x) by `a`; NaN for negative arguments, for orders below 0 and above
+/// 20.
 pub(crate) fn igamma_grad_a(n: f64, a: f64, x: f64) -> f64 {
     let Some(n) = order(n) else { return f64::NAN };
     if n == 0 {
@@ -160,8 +163,8 @@ pub(crate) fn igamma_grad_a(n: f64, a: f64, x: f64) -> f64 {
     }
 }
 
-/// The n-th derivative of x^(a-1) exp(-x) / Γ(a) by `a`, or its limit at x = 0, also for a <= 0 there. Else NaN for
-/// negative arguments, and for orders below 0 and above 20.
+/// Returns the n-th derivative of x^(a-1) exp(-x) / Γ(a) by `a`, or its limit at x = 0, where `a` may also be
+/// negative. NaN for other negative arguments, and for orders below 0 and above 20.
 pub(crate) fn gamma_density(n: f64, a: f64, x: f64) -> f64 {
     let Some(n) = order(n) else { return f64::NAN };
     if x == 0.0 {
@@ -185,8 +188,8 @@ pub(crate) fn gamma_density(n: f64, a: f64, x: f64) -> f64 {
     }
 }
 
-/// The limit at x = 0 of the n-th derivative by `a` of x^(a-1) / Γ(a), which is x^(a-1) ln(x)^n / Γ(a) up to terms of
-/// lower order.
+/// Returns the limit at x = 0 of the n-th derivative by `a` of x^(a-1) / Γ(a), which is x^(a-1) ln(x)^n /
+/// Γ(a) up to terms of lower order.
 fn at_zero(n: usize, a: f64) -> f64 {
     let odd = |n: usize| if n % 2 == 1 { -1.0 } else { 1.0 };
     if a.is_nan() {

@@ -45,7 +45,7 @@ impl From<Vec<i64>> for Data {
 }
 
 impl Data {
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         match self {
             Data::F(v) => v.len(),
@@ -54,7 +54,7 @@ impl Data {
         }
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -79,7 +79,7 @@ impl Literal {
         Ok(Literal { aval, data })
     }
 
-    /// The elements, mutable.
+    /// Returns the elements for modification.
     pub(crate) fn data_mut(&mut self) -> &mut Data {
         &mut self.data
     }
@@ -114,27 +114,27 @@ impl Literal {
         }
     }
 
-    /// Its type.
+    /// Returns the type.
     pub fn aval(&self) -> &Aval {
         &self.aval
     }
 
-    /// Its extents.
+    /// Returns the extents.
     pub fn shape(&self) -> &Shape {
         &self.aval.shape
     }
 
-    /// Its element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.aval.dtype
     }
 
-    /// Its elements.
+    /// Returns the elements.
     pub fn data(&self) -> &Data {
         &self.data
     }
 
-    /// The first element as a scalar; zero if there is none.
+    /// Returns the first element as a scalar; zero if there is no element.
     pub fn first(&self) -> Literal {
         let aval = Aval::scalar(self.aval.dtype);
         let data = match &self.data {
@@ -145,17 +145,17 @@ impl Literal {
         Literal { aval, data }
     }
 
-    /// The floats; empty for other classes.
+    /// Returns the floats; empty for other classes.
     pub fn f(&self) -> &[f64] {
         if let Data::F(v) = &self.data { v } else { &[] }
     }
 
-    /// The complex numbers; empty for other classes.
+    /// Returns the complex numbers; empty for other classes.
     pub fn c(&self) -> &[C] {
         if let Data::C(v) = &self.data { v } else { &[] }
     }
 
-    /// The integers or booleans; empty for other classes.
+    /// Returns the integers or booleans; empty for other classes.
     pub fn i(&self) -> &[i64] {
         if let Data::I(v) = &self.data { v } else { &[] }
     }

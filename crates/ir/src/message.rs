@@ -33,7 +33,7 @@ pub enum Term {
 }
 
 impl Term {
-    /// The name in Rust.
+    /// Returns the name in Rust.
     pub fn in_rust(self) -> &'static str {
         match self {
             Term::Select => "`select`",
@@ -53,17 +53,17 @@ impl Term {
 
 /// The names that a front end uses in messages. The default is Rust's.
 pub trait Words {
-    /// The name of a dtype.
+    /// Returns the name of a dtype.
     fn dtype(&self, dtype: DType) -> &'static str {
         dtype.name()
     }
 
-    /// The name of a term.
+    /// Returns the name of a term.
     fn term(&self, term: Term) -> &'static str {
         term.in_rust()
     }
 
-    /// The name of an op.
+    /// Returns the name of an op.
     fn op<'a>(&self, op: &'a str) -> &'a str {
         op
     }

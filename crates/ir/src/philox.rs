@@ -44,8 +44,8 @@ pub(crate) fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
 /// Number of blocks computed at once.
 const LANES: usize = 8;
 
-/// As [`philox4x32`] for consecutive counters. The results are grouped by word, so that each operation is a vector
-/// operation over the blocks.
+/// Computes [`philox4x32`] for consecutive counters. The results are grouped by word, so that each operation
+/// is a vector operation over the blocks.
 #[inline(always)]
 fn philox4x32_lanes(first: u64, key: [u32; 2]) -> [[u32; LANES]; BLOCK] {
     let block = |lane: usize| first.wrapping_add(lane as u64);
@@ -65,7 +65,7 @@ fn philox4x32_lanes(first: u64, key: [u32; 2]) -> [[u32; LANES]; BLOCK] {
     c
 }
 
-/// The 64-bit block number in a state.
+/// Returns the 64-bit block number in a state.
 fn offset(state: [u32; 4]) -> u64 {
     u64::from(state[3]) << 32 | u64::from(state[2])
 }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_is_a_word_of_the_block_its_index_names() {
+    fn each_element_is_a_word_of_the_block_of_its_index() {
         let state = [7, 11, u32::MAX - 1, 3];
         let words = draw(state, 75);
         assert_eq!(words.len(), 75);

@@ -60,7 +60,7 @@ impl Format {
         at.iter().all(|at| f16::from_le_bytes([b[*at], b[at + 1]]).is_finite())
     }
 
-    /// One scale: the element of largest size becomes the most negative integer.
+    /// Packs a block with one scale: the element of largest size becomes the most negative integer.
     fn centred_block(self, x: &[f32], out: &mut Vec<u8>) {
         let fifth = self == Format::Q5_0;
         let (centre, most) = if fifth { (16.0f32, 31) } else { (8.0, 15) };
@@ -73,7 +73,8 @@ impl Format {
         push_bits(&q, fifth, out);
     }
 
-    /// Scale and offset: from the smallest element to the largest one.
+    /// Packs a block with a scale and an offset, which map the smallest element to 0 and the largest one to
+    /// the largest integer.
     fn offset_block(self, x: &[f32], out: &mut Vec<u8>) {
         let fifth = self == Format::Q5_1;
         let most = if fifth { 31u8 } else { 15 };
@@ -86,7 +87,7 @@ impl Format {
         push_bits(&q, fifth, out);
     }
 
-    /// Eight groups of 32, with scales and offsets of six bits.
+    /// Packs eight groups of 32, with scales and offsets of six bits.
     fn k_block(self, x: &[f32], out: &mut Vec<u8>) {
         let fifth = self == Format::Q5K;
         let most = if fifth { 31 } else { 15 };
@@ -131,7 +132,8 @@ fn push_bits(q: &[u8; 32], fifth: bool, out: &mut Vec<u8>) {
     out.extend((0..16).map(|i| (q[i] & 15) | q[i + 16] << 4));
 }
 
-/// Two bits of 256 elements: each 128 elements have 32 bytes, whose bit pairs are four rows of 32 elements.
+/// Appends two bits of each of 256 elements: each 128 elements have 32 bytes, whose bit pairs are four rows
+/// of 32 elements.
 fn push_pairs(q: &[u8], out: &mut Vec<u8>) {
     for half in q.chunks_exact(128) {
         out.extend((0..32).map(|i| (0..4).fold(0, |all, row| all | (half[32 * row + i] & 3) << (2 * row))));
@@ -145,7 +147,7 @@ fn q8_0(x: &[f32], out: &mut Vec<u8>) {
     out.extend(x.iter().map(|x| (x * inverse).round() as i8 as u8));
 }
 
-/// The nearest integer within bounds.
+/// Returns the nearest integer within bounds.
 fn nearest(x: f32, least: i32, most: i32) -> i32 {
     (x.round() as i32).clamp(least, most)
 }
@@ -186,7 +188,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// Integers up to `most`, scales and offsets up to `limit`.
+    /// Finds integers up to `most`, and scales and offsets up to `limit`.
     fn find(x: &[f32], group: usize, most: i32, limit: i32) -> Groups {
         let fits: Vec<(f32, f32)> = x.chunks_exact(group).map(|x| offset_scale(x, most)).collect();
         let largest = |f: fn(&(f32, f32)) -> f32| fits.iter().map(f).fold(0f32, f32::max);
@@ -207,7 +209,8 @@ impl Groups {
     }
 }
 
-/// A scale and an offset, neither negative, such that `scale · q - offset` is near the elements for integers up to `n`.
+/// Returns a scale and an offset, neither negative, such that `scale · q - offset` is near the elements for
+/// integers up to `n`.
 fn offset_scale(x: &[f32], n: i32) -> (f32, f32) {
     let (least, largest) = range(x);
     let least = least.min(0.0);
@@ -254,8 +257,8 @@ fn q2_k(x: &[f32], out: &mut Vec<u8>) {
     push_half(out, least);
 }
 
-/// The scale of centred scales, the scales, and integers from `-n` to `n - 1` of 16 groups of 16. Scales are from `-limit` to
-/// `limit - 1`.
+/// Returns the scale of the scales, the scales, and integers from `-n` to `n - 1` of 16 groups of 16. Scales
+/// are from `-limit` to `limit - 1`.
 fn centred_groups(x: &[f32], n: i32, limit: i32) -> (f32, [i32; 16], [i32; 256]) {
     let found: Vec<f32> = x.chunks_exact(16).map(|x| centred_scale(x, n)).collect();
     let largest = found.iter().copied().fold(0f32, |a, b| if b.abs() > a.abs() { b } else { a });
@@ -318,8 +321,8 @@ fn fp8(x: &[f32], out: &mut Vec<u8>) {
     out.extend(x.iter().map(|x| if scale == 0.0 { 0 } else { to_e4m3(x / scale) }));
 }
 
-/// The nearest eight-bit float (sign, four bits of exponent, three of fraction; no infinities); of two, the even one. Values
-/// beyond the largest become the largest.
+/// Rounds to the nearest eight-bit float (sign, four bits of exponent, three of fraction; no infinities),
+/// ties to even. Values beyond the largest become the largest.
 pub fn to_e4m3(x: f32) -> u8 {
     let sign = if x.is_sign_negative() { 0x80 } else { 0 };
     let size = x.abs();
@@ -340,7 +343,7 @@ pub fn to_e4m3(x: f32) -> u8 {
     sign | code.min(0x7E) as u8
 }
 
-/// The value of an eight-bit float of [`to_e4m3`].
+/// Returns the value of an eight-bit float of [`to_e4m3`].
 pub fn from_e4m3(byte: u8) -> f32 {
     let (exponent, fraction) = ((byte >> 3) & 15, byte & 7);
     let size = match (exponent, fraction) {
@@ -370,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn values_come_back_within_the_steps_of_a_format() {
+    fn values_are_restored_within_the_precision_of_a_format() {
         let x = values(1024);
         let bounds = [
             (Format::Q8_0, 0.005),
@@ -407,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn values_without_a_quantised_form_are_refused() {
+    fn values_that_cannot_be_quantised_are_refused() {
         for format in Format::all().filter(|f| f.is_quantized()) {
             let n = format.block_elements();
             let refused = |x: &[f32], why: &str| {

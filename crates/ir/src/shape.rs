@@ -41,33 +41,33 @@ impl Shape {
         }
     }
 
-    /// The shape of a scalar.
+    /// Returns the shape of a scalar.
     #[inline]
     pub fn scalar() -> Shape {
         Shape::new(&[])
     }
 
-    /// Number of axes.
+    /// Returns the number of axes.
     #[inline]
     pub fn rank(&self) -> usize {
         self.len()
     }
 
-    /// Number of elements. `None` if the nonzero extents, times 16 bytes, overflow an `isize`; so no product of some
-    /// extents overflows either.
+    /// Returns the number of elements. Returns `None` if the product of the nonzero extents, times 16 bytes,
+    /// overflows an `isize`. If it does not, no product of some of the extents overflows either.
     #[inline]
     pub fn checked_numel(&self) -> Option<usize> {
         let n = self.iter().filter(|d| **d != 0).try_fold(1usize, |n, &d| n.checked_mul(d))?;
         (n <= isize::MAX as usize / 16).then_some(if self.contains(&0) { 0 } else { n })
     }
 
-    /// Number of elements of a shape that passed inference.
+    /// Returns the number of elements of a shape that passed inference.
     #[inline]
     pub fn numel(&self) -> usize {
         self.checked_numel().unwrap_or(usize::MAX)
     }
 
-    /// Row-major strides in elements.
+    /// Returns the row-major strides in elements.
     pub fn strides(&self) -> Vec<usize> {
         let mut strides = vec![1usize; self.len()];
         for i in (1..self.len()).rev() {

@@ -1,6 +1,6 @@
-//! The check for sizes that a caller gives: no allocation of such a size is made without it.
-//! Takes a number of bytes or elements, or types; returns an error of kind `Memory` where memory cannot hold them.
-//! `Shape::checked_numel` checks that extents multiply without overflow when types are inferred.
+//! Checks sizes that a caller requests, before memory of that size is allocated. Takes a number of bytes or
+//! elements, or types; returns an error of kind `Memory` if memory cannot hold them. `Shape::checked_numel`
+//! checks that extents multiply without overflow when types are inferred.
 
 use crate::{Aval, Error, Kind, Result};
 
@@ -22,13 +22,13 @@ pub fn reserve(bytes: usize) -> Result<()> {
     if fits { Ok(()) } else { Err(Error::new(Kind::Memory { bytes })) }
 }
 
-/// [`reserve`] for `count` elements of `size` bytes each.
+/// Calls [`reserve`] for `count` elements of `size` bytes each.
 #[inline]
 pub fn reserve_elements(count: usize, size: usize) -> Result<()> {
     reserve(count.saturating_mul(size))
 }
 
-/// [`reserve`] for each value of these types.
+/// Calls [`reserve`] for each value of these types.
 pub fn reserve_values(avals: &[Aval]) -> Result<()> {
     avals.iter().try_for_each(|a| reserve_elements(a.shape.numel(), a.dtype.size()))
 }

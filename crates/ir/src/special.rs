@@ -46,7 +46,7 @@ const QUANTILE: [[[f64; 8]; 2]; 3] = [
     ],
 ];
 
-/// The inverse of the error function: infinite at ±1, NaN beyond.
+/// Returns the inverse of the error function: infinite at ±1, NaN beyond.
 ///
 /// Uses Wichura's rational functions for the inverse of the normal distribution (algorithm AS 241, 1988). One
 /// covers the middle. Two cover the tails, as functions of the square root of the tail's logarithm; `1 - |x|`
@@ -66,18 +66,19 @@ pub(crate) fn erfinv(x: f64) -> f64 {
     (y * FRAC_1_SQRT_2).copysign(x)
 }
 
-/// The quotient of two polynomials.
+/// Returns the quotient of two polynomials.
 fn ratio([over, under]: &[[f64; 8]; 2], x: f64) -> f64 {
     let value = |c: &[f64; 8]| c.iter().rev().fold(0.0, |sum, c| sum * x + c);
     value(over) / value(under)
 }
 
-/// ln |Γ(x)|: +inf at the poles of Γ (0, -1, -2, ...) and at both infinities.
+/// Returns ln |Γ(x)|: +inf at the poles of Γ (0, -1, -2, ...) and at both infinities.
 pub(crate) fn lgamma(x: f64) -> f64 {
     if x.is_infinite() || (x <= 0.0 && x == x.floor()) { f64::INFINITY } else { libm::lgamma(x) }
 }
 
-/// The derivative of [`lgamma`]: -inf at 0, +inf at -0, NaN at its other poles (-1, -2, ...) and at -inf.
+/// Returns the derivative of [`lgamma`]: -inf at 0, +inf at -0, NaN at its other poles (-1, -2, ...) and at
+/// -inf.
 pub(crate) fn digamma(x: f64) -> f64 {
     if x == 0.0 {
         f64::INFINITY.copysign(-x)
@@ -96,7 +97,7 @@ pub(crate) fn digamma(x: f64) -> f64 {
     }
 }
 
-/// `digamma` on (0, 10), computed relative to its zero r.
+/// Returns `digamma` on (0, 10), computed relative to its zero r.
 ///
 /// Let d = x - r. The value is the sum over n < N of d / ((x + n) (r + n)), plus the difference of two
 /// asymptotic series, in u = 1 / (x + N) and v = 1 / (r + N). Every term has the factor d, which is taken out
@@ -120,7 +121,7 @@ fn digamma_from_root(x: f64) -> f64 {
     sum
 }
 
-/// π cot(πx): NaN at the integers.
+/// Returns π cot(πx): NaN at the integers.
 fn pi_cot_pi(x: f64) -> f64 {
     let part = x - x.round();
     if part == 0.0 {
@@ -134,7 +135,7 @@ fn pi_cot_pi(x: f64) -> f64 {
     }
 }
 
-/// The `n`-th derivative of [`digamma`], which is the one of order 0.
+/// Returns the `n`-th derivative of [`digamma`], which is the one of order 0.
 ///
 /// The poles, at 0, -1, -2, ...: for odd `n` the value there is +inf, the limit from both sides. For even
 /// `n` the sides differ, and the value is that of digamma: -inf at 0, +inf at -0, NaN at the negative
@@ -172,7 +173,7 @@ pub(crate) fn polygamma(n: u32, x: f64) -> f64 {
     }
 }
 
-/// n! ζ(n + 1, x), for n >= 1 and x > 0.
+/// Returns n! ζ(n + 1, x), for n >= 1 and x > 0.
 fn factorial_zeta(n: u32, x: f64) -> f64 {
     if x.is_infinite() {
         return 0.0;
@@ -205,7 +206,7 @@ fn factorial_zeta(n: u32, x: f64) -> f64 {
     base.powf(half) * factor * zeta * base.powf(nf - half)
 }
 
-/// x^s ζ(s, x), for s >= 2 and x > 0: the sum of (1 + k/x)^-s over k >= 0.
+/// Returns x^s ζ(s, x), for s >= 2 and x > 0: the sum of (1 + k/x)^-s over k >= 0.
 ///
 /// Terms are added until the rest is negligible, or until the Euler-Maclaurin formula gives the rest. The rest
 /// is soon negligible if s is large compared to x. Either takes at most some forty terms.
@@ -232,7 +233,7 @@ fn scaled_zeta(s: f64, x: f64) -> f64 {
     sum + term * (a / (s - 1.0) + 0.5 + series)
 }
 
-/// ln(e^a + e^b), without overflow.
+/// Returns ln(e^a + e^b), without overflow.
 pub(crate) fn logaddexp(a: f64, b: f64) -> f64 {
     // Two equal infinities would give a difference of NaN.
     if a == b { a + LN_2 } else { a.max(b) + (-(a - b).abs()).exp().ln_1p() }
@@ -362,7 +363,7 @@ mod tests {
         (50.0, 13.0, 50.0),
     ];
 
-    /// The error of `got` relative to `want`, or to `scale` if that is larger.
+    /// Returns the error of `got` relative to `want`, or to `scale` if that is larger.
     fn error(got: f64, want: f64, scale: f64) -> f64 {
         if got == want { 0.0 } else { (got - want).abs() / want.abs().max(scale) }
     }

@@ -12,7 +12,7 @@ fn aval(shape: &[usize]) -> Aval {
     Aval::new(DType::F64, shape)
 }
 
-/// A scan over 5 inputs `[3]` with a shared weight `[2, 3]` and a carry `[2]`.
+/// Returns a scan over 5 inputs `[3]` with a shared weight `[2, 3]` and a carry `[2]`.
 fn scan() -> Graph {
     let r = Builder::new();
     let ins: Vec<Var<'_>> = [&[2, 3][..], &[2], &[3]].iter().map(|s| r.input("x", aval(s))).collect();
@@ -23,7 +23,7 @@ fn scan() -> Graph {
     b.finish(&b.apply(Scan { body, shared: 1, carries: 1, length: 5, reverse: false }, &ins)).unwrap()
 }
 
-/// The shapes of the operands of the only scan of a graph.
+/// Returns the shapes of the operands of the only scan of a graph.
 fn operands(graph: &Graph) -> Vec<Vec<usize>> {
     let mut scans = graph.nodes().iter().filter(|n| n.op.name() == "scan");
     let (scan, other) = (scans.next().expect("a scan"), scans.next());

@@ -22,8 +22,8 @@ fn avals(ins: &[Literal]) -> Vec<Aval> {
     ins.iter().map(|l| l.aval().clone()).collect()
 }
 
-fn row(name: &str) -> Op {
-    pointwise::find(name).unwrap_or_else(|| panic!("no row {name}")).into()
+fn op_named(name: &str) -> Op {
+    pointwise::find(name).unwrap_or_else(|| panic!("no op {name}")).into()
 }
 
 fn evaluate(graph: &Graph, ins: &[Literal]) -> Vec<Literal> {
@@ -34,7 +34,7 @@ fn joined(a: &[Literal], b: &[Literal]) -> Vec<Literal> {
     [a, b].concat()
 }
 
-/// The elements of any class as complex numbers.
+/// Returns the elements of any class as complex numbers.
 fn elements(l: &Literal) -> Vec<C> {
     match l.data() {
         Data::F(v) => v.iter().map(|&x| C::from(x)).collect(),
@@ -43,7 +43,7 @@ fn elements(l: &Literal) -> Vec<C> {
     }
 }
 
-/// Equal: NaN to NaN, and within a relative tolerance.
+/// Checks that numbers are equal within a relative tolerance, and NaN is equal to NaN.
 #[track_caller]
 fn assert_same(what: &str, got: &[f64], want: &[f64], tolerance: f64) {
     assert_eq!(got.len(), want.len(), "{what}");

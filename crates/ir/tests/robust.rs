@@ -12,7 +12,7 @@ fn refuses(text: &str, says: &str) {
 }
 
 #[test]
-fn text_says_what_is_wrong_with_it() {
+fn invalid_text_is_an_error_with_the_reason() {
     let with = |node: &str| format!("gradus graph 1\ngraph (x: f64[2]) {{\n  {node}\n  return %1\n}}\n");
     refuses(&with("%1 = frob(x) : f64[2]"), "there is no op `frob`");
     refuses(&with("%1 = sum(x) axes=[-1] : f64[]"), "`sum` cannot be made from these attributes");
@@ -23,7 +23,7 @@ fn text_says_what_is_wrong_with_it() {
 }
 
 #[test]
-fn regions_nest_only_so_deep() {
+fn deeply_nested_regions_are_refused() {
     let mut text =
         "gradus graph 1\nregion @0 (x: f64[]) {\n  %1 = exp(x) : f64[]\n  return %1\n}\n".to_string();
     for k in 1..3000 {
@@ -60,7 +60,7 @@ fn a_graph_too_large_for_memory_is_refused_when_it_is_run() {
 }
 
 #[test]
-fn indices_are_refused_in_the_numbers_given() {
+fn index_errors_report_the_index_and_the_valid_range() {
     let b = Builder::new();
     let (x, i) = (b.input("x", Aval::new(DType::F64, [2])), b.input("i", Aval::new(DType::I64, [1])));
     let g = b.finish(&[x.take(i, 0)]).unwrap();
@@ -73,7 +73,7 @@ fn indices_are_refused_in_the_numbers_given() {
 }
 
 #[test]
-fn an_index_that_leaves_its_extent_in_a_batch_is_named() {
+fn index_errors_in_a_batch_report_the_original_index() {
     // A batch merges its extents into one of 4 × 3 elements: the error names the original index and extent.
     let b = Builder::new();
     let (x, at) = (b.input("x", Aval::new(DType::F64, [3])), b.input("at", Aval::new(DType::I64, [2])));

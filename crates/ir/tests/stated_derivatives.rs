@@ -54,9 +54,9 @@ fn graph(op: impl Into<Op>, operands: usize) -> Graph {
 
 #[test]
 fn a_derivative_that_is_not_stated_is_an_error() {
-    let (row, half) = (graph(&UNSTATED, 1), graph(Op::user(Half {}), 2));
+    let (unstated, half) = (graph(&UNSTATED, 1), graph(Op::user(Half {}), 2));
     for (graph, wrt, says) in [
-        (&row, 0, "user_unstated has no derivative by operand 0"),
+        (&unstated, 0, "user_unstated has no derivative by operand 0"),
         (&half, 1, "user_half has no derivative by operand 1"),
     ] {
         for transformed in [transform::jvp(graph, &[wrt]), transform::vjp(graph, &[wrt])] {
@@ -64,37 +64,39 @@ fn a_derivative_that_is_not_stated_is_an_error() {
             assert!(matches!(e.kind(), Kind::Gradient { .. }) && e.to_string().contains(says), "{e}");
         }
     }
-    // By the operand that the rule covers.
+    // The derivative by the operand that the rule covers exists.
     assert!(transform::jvp(&half, &[0]).is_ok() && transform::vjp(&half, &[0]).is_ok());
 }
 
-fn numbers(row: &Pointwise) -> bool {
-    !row.predicate && (row.float.is_some() || row.complex.is_some())
+/// Returns true if the result of an op is a float or a complex number.
+fn has_numeric_result(op: &Pointwise) -> bool {
+    !op.predicate && (op.float.is_some() || op.complex.is_some())
 }
 
-/// Outside of the declared domains, which could have been chosen where a function happens to be flat.
+/// Tests points outside of the declared domains, because an op that is not constant may be flat in its
+/// domain.
 #[test]
-fn rows_that_are_said_to_be_constant_are() {
+fn ops_declared_constant_are_constant() {
     let mut found = Vec::new();
-    for row in pointwise::all() {
-        assert!(!numbers(row) || row.partials.is_some() != row.constant, "{}", row.name);
-        if !row.constant {
+    for op in pointwise::all() {
+        assert!(!has_numeric_result(op) || op.partials.is_some() != op.constant, "{}", op.name);
+        if !op.constant {
             continue;
         }
-        found.push(row.name);
-        let float = row.float.unwrap();
+        found.push(op.name);
+        let float = op.float.unwrap();
         let mut state = 1u64;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1u64 << 53) as f64 * 40.0 - 20.0
         };
         for _ in 0..1000 {
-            let at: Vec<f64> = (0..row.arity).map(|_| random()).collect();
-            for i in 0..row.arity {
+            let at: Vec<f64> = (0..op.arity).map(|_| random()).collect();
+            for i in 0..op.arity {
                 let mut near = at.clone();
                 near[i] += 1e-9;
                 // A jump between two points this close has a probability of about 1e-6 over all of them.
-                assert_eq!(float(&at), float(&near), "{} at {at:?} and {near:?}", row.name);
+                assert_eq!(float(&at), float(&near), "{} at {at:?} and {near:?}", op.name);
             }
         }
     }

@@ -19,7 +19,8 @@ fn aval(shape: &[usize]) -> Aval {
 /// Weights `[8, 6]` and bias `[6]`; a carry `[2, 8]`; inputs `[2, 8]`.
 const SHARED: [&[usize]; 2] = [&[8, 6], &[6]];
 
-/// The scan of a body from (weights, bias, carry, input) to (carry, output), or the same written out.
+/// Returns the scan of a body from (weights, bias, carry, input) to (carry, output). If `unrolled` is true,
+/// writes the iterations one after the other instead.
 fn program(step: Step, reverse: bool, unrolled: bool) -> Graph {
     let b = Builder::new();
     let shared: Vec<Var<'_>> = SHARED.iter().map(|s| b.input("w", aval(s))).collect();
@@ -56,7 +57,7 @@ fn values(graph: &Graph) -> Vec<Literal> {
     graph.input_avals().into_iter().map(one).collect::<Result<Vec<_>, _>>().unwrap()
 }
 
-/// Number of products inside of loops, and outside.
+/// Returns the number of products inside of loops, and outside.
 fn products(graph: &Graph) -> (usize, usize) {
     let own = |g: &Graph| g.nodes().iter().filter(|n| n.op.name() == "dot").count();
     let attrs = graph.nodes().iter().flat_map(|n| n.op.def().attrs());
@@ -64,7 +65,7 @@ fn products(graph: &Graph) -> (usize, usize) {
     (inner.sum(), own(graph))
 }
 
-/// Compares the gradients with those of the written-out graph. Returns the products of the gradient graph.
+/// Compares the gradients with those of the unrolled graph. Returns the products of the gradient graph.
 fn checked(step: Step, reverse: bool) -> (usize, usize) {
     let [scanned, unrolled] = [false, true].map(|u| vjp(&program(step, reverse, u), &[0, 1, 2, 3]).unwrap());
     let at = values(&scanned);
@@ -89,15 +90,16 @@ fn plain<'g>(v: &[Var<'g>]) -> [Var<'g>; 2] {
 }
 
 #[test]
-fn a_weight_used_twice_gets_two_products_behind_the_loop() {
+fn a_weight_used_twice_gets_two_products_after_the_loop() {
     for reverse in [false, true] {
-        // Forward again: 2. Backward: both once more, for their values, and the two for the carry.
+        // The loop that runs forward again has 2 products. The backward loop has 4: both again for their
+        // values, and two for the cotangent of the carry.
         assert_eq!(checked(plain, reverse), (2 + 4, 2));
     }
 }
 
 #[test]
-fn products_are_found_in_regions_and_behind_linear_ops() {
+fn products_are_found_in_regions_and_through_linear_ops() {
     fn step<'g>(v: &[Var<'g>]) -> [Var<'g>; 2] {
         let r = Builder::new();
         let ins: Vec<Var<'_>> = [&[2, 8][..], &[8, 6], &[6]].iter().map(|s| r.input("x", aval(s))).collect();
@@ -112,7 +114,7 @@ fn products_are_found_in_regions_and_behind_linear_ops() {
 }
 
 #[test]
-fn what_is_no_product_is_added_up_step_by_step() {
+fn sums_without_products_are_accumulated_in_carries() {
     fn step<'g>(v: &[Var<'g>]) -> [Var<'g>; 2] {
         let scale = (v[0].sum(&[1]) + v[1].sum(&[0]).broadcast_to(&[8].as_slice().into())).sin();
         let h = (v[2] * scale.reshape([1, 8]).broadcast_to(&[2, 8].as_slice().into())).tanh() + v[3];
@@ -122,7 +124,7 @@ fn what_is_no_product_is_added_up_step_by_step() {
 }
 
 #[test]
-fn factors_that_would_take_more_room_than_the_loop_has_are_not_kept() {
+fn factors_larger_than_the_values_of_the_loop_are_not_kept() {
     // Both factors are far larger than the carry and the input.
     fn step<'g>(v: &[Var<'g>]) -> [Var<'g>; 2] {
         let many = v[2].reshape([2, 8, 1]).broadcast_to(&[2, 8, 9].as_slice().into()).sin();
@@ -133,16 +135,17 @@ fn factors_that_would_take_more_room_than_the_loop_has_are_not_kept() {
     assert_eq!(checked(step, false).1, 0);
 }
 
-/// The index that an iteration reads from its input: 0 or 7, depending on a sign.
+/// Returns the index that an iteration computes from its input: 0 or 7, depending on the sign of the first
+/// element.
 fn chosen<'g>(x: Var<'g>) -> Var<'g> {
     let one = x.slice_axis(0, 0, 1).slice_axis(1, 0, 1).reshape([1]);
     one.lt(one.full_like(0.0)).to(DType::I64) * 7.0
 }
 
 #[test]
-fn a_weight_chosen_per_step_is_added_up_step_by_step() {
-    // Its gradient scatters into another row in every iteration. The scatter is linear in the rows but not in the
-    // index, so one scatter after the loop cannot replace those of the iterations.
+fn gradients_of_selected_weights_are_accumulated_in_carries() {
+    // The gradient of the weights scatters into a row that differs between iterations. The scatter is linear
+    // in the rows but not in the index, so one scatter after the loop cannot replace those of the iterations.
     fn step<'g>(v: &[Var<'g>]) -> [Var<'g>; 2] {
         let row = v[0].take(chosen(v[3]), 0).broadcast_to(&[2, 6].as_slice().into());
         let gates = (row + spread(v[1])).tanh();
@@ -158,7 +161,7 @@ fn a_weight_chosen_per_step_is_added_up_step_by_step() {
 }
 
 #[test]
-fn a_factor_that_all_steps_share_is_not_stacked() {
+fn a_factor_shared_by_all_iterations_is_not_stacked() {
     // The weights' gradient is Σ aₜ bᵀ with the bias b: the sum of all aₜ is carried, then multiplied by b once.
     fn step<'g>(v: &[Var<'g>]) -> [Var<'g>; 2] {
         let scale = v[0].dot(v[1], "ij", "j", "i").sin();

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use gradus_mem::{Handle, Storage};
 
-/// The lowest time per call of several runs, in nanoseconds; noise only adds.
+/// Returns the shortest time per call of several runs, in nanoseconds; noise only increases times.
 fn least(mut f: impl FnMut()) -> f64 {
     const CALLS: u32 = 1_000_000;
     let run = |_| {

@@ -76,8 +76,9 @@ impl FileMap {
         Ok(FileMap { open: Some(open) })
     }
 
-    /// A part of the file as a storage that is read in place; the map stays open as long as the storage. `None` if the part
-    /// is outside of the file or does not start at a multiple of 16 bytes.
+    /// Returns a part of the file as a storage that is read in place; the map stays open as long as the
+    /// storage. Returns `None` if the part is outside of the file or does not start at a multiple of 16
+    /// bytes.
     pub fn storage(self: &Arc<FileMap>, part: Range<usize>) -> Option<Storage> {
         let bytes = self.get(part)?;
         let owner: Box<dyn Send + Sync> = Box::new(self.clone());
@@ -102,10 +103,10 @@ impl Drop for Open {
     }
 }
 
-/// Returns a copy of a part of a mapped file in another arrangement, of the same size. `write` writes it at the first call with
-/// this part and `kind`, to as many zeroed bytes, aligned to 64; it is kept until the file is closed. The pages of the part are
-/// then returned to the system, which reads them again if they are used. Returns `None` if the part is not in a mapped file, or
-/// if there is no memory.
+/// Returns a copy of a part of a mapped file in another arrangement, of the same size. At the first call with
+/// this part and `kind`, `write` fills the copy, which is zeroed and aligned to 64 bytes. Then the pages of
+/// the part are returned to the system, which reads them again if they are used. The copy is kept until the
+/// file is closed. Returns `None` if the part is not in a mapped file, or if there is no memory.
 pub fn rearranged(part: *const [u8], kind: [usize; 3], write: impl FnOnce(NonNull<u8>)) -> Option<Storage> {
     let start = part.addr();
     let nearest = nearest(start)?;
@@ -129,7 +130,8 @@ pub fn rearranged(part: *const [u8], kind: [usize; 3], write: impl FnOnce(NonNul
     copy.get_or_init(make).clone()
 }
 
-/// The memory of a copy that [`rearranged`] has made of the part of a file that begins at `part`.
+/// Returns the address of the copy that [`rearranged`] has made of the part of a file that begins at `part`,
+/// if there is one.
 pub fn copy_of(part: *const u8) -> Option<*const u8> {
     let nearest = nearest(part.addr())?;
     let copies = nearest.copies.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +140,7 @@ pub fn copy_of(part: *const u8) -> Option<*const u8> {
     copy.as_ref().map(|storage| storage.as_ptr().cast_const())
 }
 
-/// The open map that begins last before an address.
+/// Returns the open map with the largest start that is not after this address.
 fn nearest(start: usize) -> Option<Arc<Open>> {
     let maps = MAPS.read().unwrap_or_else(PoisonError::into_inner);
     maps.range(..=start).next_back()?.1.upgrade()
@@ -189,7 +191,7 @@ mod tests {
         assert_eq!(other.host::<u8>(), Some(&[0, 0][..]));
         assert_eq!((copy.as_ptr().addr() % ALIGN, other.as_ptr().addr() - copy.as_ptr().addr()), (0, ALIGN));
         let third = rearranged(&raw const map[1..3], [2; 3], |_| ());
-        assert!(third.is_none(), "there is no room for copies that are together larger than the file");
+        assert!(third.is_none(), "copies may not be larger than the file in total");
         assert_eq!(copy_of(&raw const map[1]), Some(copy.as_ptr().cast_const()));
         assert_eq!(copy_of(&raw const map[3]), None);
         assert!(copies().is_some_and(|other| other.ptr_eq(&copy)), "made once");

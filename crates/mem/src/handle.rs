@@ -147,13 +147,14 @@ impl<T> Handle<T> {
         unsafe { &raw const (*self.inner.as_ptr()).value }
     }
 
-    /// The address of the value. It identifies the value until the last handle is dropped and the block is reused.
+    /// Returns the address of the value. It identifies the value until the last handle is dropped and the
+    /// block is reused.
     #[inline]
     pub fn addr(&self) -> usize {
         self.as_ptr().addr()
     }
 
-    /// The value, if this is the only handle to it.
+    /// Returns the value for modification, if this is the only handle to it.
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut T> {
         if !self.is_unique() {

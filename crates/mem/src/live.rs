@@ -73,8 +73,8 @@ pub(crate) fn sub(bytes: usize) {
     change(bytes.wrapping_neg());
 }
 
-/// Bytes in the live [`Storage`](crate::Storage)s of all threads: exact while no other thread makes or drops a storage,
-/// an estimate otherwise.
+/// Returns the bytes in the live [`Storage`](crate::Storage)s of all threads: exact while no other thread
+/// makes or drops a storage, an estimate otherwise.
 pub fn live_bytes() -> usize {
     let counters = OWN.iter().chain([&SHARED]).map(|counter| counter.0.load(Ordering::Relaxed));
     let sum = counters.fold(0, usize::wrapping_add);

@@ -18,9 +18,9 @@ pub(crate) const ALIGN: usize = 64;
 pub(crate) const MAX_POOLED: usize = 64 << 20;
 
 const CLASSES: usize = (MAX_POOLED / ALIGN).ilog2() as usize + 1;
-/// Most bytes that a thread keeps in one class.
+/// Largest number of bytes that a thread keeps in one class.
 const CLASS_LIMIT: usize = 128 << 20;
-/// Most bytes that a thread keeps in all classes.
+/// Largest number of bytes that a thread keeps in all classes.
 const TOTAL_LIMIT: usize = 256 << 20;
 
 /// An owned, possibly uninitialised block, returned to the pool or the system when dropped.
@@ -58,7 +58,8 @@ impl Block {
         Some(block)
     }
 
-    /// Pointer to the first byte; valid for reads and writes of the layout's size while the block lives.
+    /// Returns a pointer to the first byte, valid for reads and writes of the layout's size while the block
+    /// lives.
     #[inline]
     pub(crate) fn ptr(&self) -> NonNull<u8> {
         self.ptr
@@ -70,6 +71,8 @@ impl Block {
         ManuallyDrop::new(self).ptr
     }
 
+    /// Takes back a block that was given up.
+    ///
     /// # Safety
     ///
     /// `ptr` must come from [`Block::into_raw`] of a block of this layout, and each pointer is passed at most once.

@@ -120,7 +120,7 @@ impl Storage {
         Some(Storage(header))
     }
 
-    /// The number of the device that holds the bytes; [`HOST`] for the host.
+    /// Returns the number of the device that holds the bytes; [`HOST`] for the host.
     #[inline]
     pub fn device(&self) -> u16 {
         self.header().device
@@ -139,8 +139,8 @@ impl Storage {
         matches!(self.header().allocation, Allocation::Foreign(_))
     }
 
-    /// Pointer to the first byte, on the host. A caller that writes through it ensures that no thread reads at the
-    /// same time.
+    /// Returns a pointer to the first byte, on the host. A caller that writes through it ensures that no
+    /// thread reads at the same time.
     #[inline]
     pub fn as_ptr(&self) -> *mut u8 {
         self.header().data.as_ptr()
@@ -232,13 +232,14 @@ impl Storage {
         unsafe { self.0.as_ref() }
     }
 
-    /// The length of the buffer in bytes.
+    /// Returns the length of the buffer in bytes.
     #[inline]
     pub fn len_bytes(&self) -> usize {
         self.header().len
     }
 
-    /// The buffer as elements of `T` if it is on the host; bytes of an incomplete last element are left out.
+    /// Returns the buffer as elements of `T` if it is on the host. Omits the bytes of an incomplete last
+    /// element.
     #[inline]
     pub fn host<T: Pod>(&self) -> Option<&[T]> {
         let () = Check::<T>::FITS;
@@ -251,7 +252,7 @@ impl Storage {
         Some(unsafe { slice::from_raw_parts(header.data.cast().as_ptr(), header.len / size_of::<T>()) })
     }
 
-    /// The buffer as mutable elements of `T`, if it is on the host and unshared.
+    /// Returns the buffer as mutable elements of `T`, if it is on the host and unshared.
     #[inline]
     pub fn get_mut_slice<T: Pod>(&mut self) -> Option<&mut [T]> {
         let () = Check::<T>::FITS;
@@ -316,7 +317,7 @@ impl<T> Check<T> {
     const FITS: () = assert!(size_of::<T>() > 0 && align_of::<T>() <= ALIGN);
 }
 
-/// Layout of a header followed by `inline` bytes.
+/// Returns the layout of a header followed by `inline` bytes.
 #[inline]
 fn header_layout(inline: usize) -> Layout {
     debug_assert!(inline <= INLINE);
@@ -324,7 +325,7 @@ fn header_layout(inline: usize) -> Layout {
     unsafe { Layout::from_size_align_unchecked(size_of::<Header>() + inline, ALIGN) }
 }
 
-/// Layout of a block in which `len` bytes can be aligned. Returns `None` if the size overflows.
+/// Returns the layout of a block in which `len` bytes can be aligned. Returns `None` if the size overflows.
 fn spill_layout(len: usize) -> Option<Layout> {
     if len <= pool::MAX_POOLED {
         return Layout::from_size_align(len, ALIGN).ok();

@@ -59,7 +59,7 @@ fn into_inner_moves_out_without_dropping() {
 }
 
 #[test]
-fn what_lasts_forever_has_no_last_owner() {
+fn a_value_that_is_never_freed_has_no_last_owner() {
     static KEPT: std::sync::OnceLock<Handle<Vec<u64>>> = std::sync::OnceLock::new();
     let kept = KEPT.get_or_init(|| Handle::forever(vec![1, 2, 3]));
     for _ in 0..3 {

@@ -60,16 +60,16 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 /// Runs one test at a time. At the end of the test, all of its memory must have been returned.
-struct Turn(#[allow(dead_code)] MutexGuard<'static, ()>, isize, usize);
+struct Serial(#[allow(dead_code)] MutexGuard<'static, ()>, isize, usize);
 
-fn turn() -> Turn {
-    static TURN: Mutex<()> = Mutex::new(());
-    let guard = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+fn serial() -> Serial {
+    static RUNNING: Mutex<()> = Mutex::new(());
+    let guard = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     trim();
-    Turn(guard, OURS.load(Relaxed), live_bytes())
+    Serial(guard, OURS.load(Relaxed), live_bytes())
 }
 
-impl Drop for Turn {
+impl Drop for Serial {
     fn drop(&mut self) {
         if !thread::panicking() {
             trim();
@@ -91,8 +91,8 @@ fn addr(storage: &Storage) -> usize {
 
 #[test]
 #[cfg(not(feature = "unpooled"))]
-fn a_freed_block_serves_the_next_of_its_class() {
-    let _turn = turn();
+fn a_freed_block_is_reused_in_its_class() {
+    let _serial = serial();
     let small = [(0, 0), (1, 64), (100, 192)];
     let large = [(200, 256), (4096, 2049), (9 << 20, 16 << 20)];
     for (len, next) in small.into_iter().chain(large) {
@@ -111,7 +111,7 @@ fn a_freed_block_serves_the_next_of_its_class() {
 #[test]
 #[cfg(not(feature = "unpooled"))]
 fn stats_count_what_is_cached() {
-    let _turn = turn();
+    let _serial = serial();
     let (small, large) = (zeroed(32), zeroed(3000));
     assert_eq!((stats().cached_bytes, stats().cached_blocks), (0, 0));
     drop(small);
@@ -126,7 +126,7 @@ fn stats_count_what_is_cached() {
 #[cfg_attr(miri, ignore = "fills half a gigabyte")]
 fn the_cache_is_bounded_and_prefers_small_blocks() {
     const MIB: usize = 1 << 20;
-    let _turn = turn();
+    let _serial = serial();
     let fill = |count, len| drop((0..count).map(|_| zeroed(len)).collect::<Vec<_>>());
     fill(3, 64 * MIB);
     assert_eq!(stats().cached_bytes, 128 * MIB + 3 * 64, "no more than two of the largest class");
@@ -141,8 +141,8 @@ fn the_cache_is_bounded_and_prefers_small_blocks() {
 }
 
 #[test]
-fn live_bytes_are_those_asked_for() {
-    let _turn = turn();
+fn live_bytes_equal_the_requested_bytes() {
+    let _serial = serial();
     let start = live_bytes();
     let a = zeroed(1000);
     let b = Storage::from_slice(&[1.0f64; 3]).expect("memory");
@@ -156,7 +156,7 @@ fn live_bytes_are_those_asked_for() {
 
 #[test]
 fn a_thread_gives_its_blocks_back_when_it_ends() {
-    let turn = turn();
+    let serial = serial();
     let work = || {
         for len in 0..if cfg!(miri) { 100 } else { 2000 } {
             drop((zeroed(len * 3), Handle::new([len; 9])));
@@ -165,13 +165,13 @@ fn a_thread_gives_its_blocks_back_when_it_ends() {
     };
     let cached = thread::spawn(work).join().expect("work");
     assert!(cached > 0 || cfg!(feature = "unpooled"));
-    assert_eq!(OURS.load(Relaxed), turn.1);
+    assert_eq!(OURS.load(Relaxed), serial.1);
 }
 
 #[test]
 fn storages_may_end_on_another_thread() {
     const ROUNDS: usize = if cfg!(miri) { 1 } else { 10 };
-    let turn = turn();
+    let serial = serial();
     let (send, receive) = mpsc::channel::<Storage>();
     let start = live_bytes();
     let maker = thread::spawn(move || {
@@ -186,13 +186,13 @@ fn storages_may_end_on_another_thread() {
     let sum: u64 = taker.join().expect("taker");
     let expected: u64 = (0..300u64).map(|len| (0..len).map(|i| i % 256).sum::<u64>()).sum();
     assert_eq!(sum, ROUNDS as u64 * expected);
-    assert_eq!((OURS.load(Relaxed), live_bytes()), (turn.1, start));
+    assert_eq!((OURS.load(Relaxed), live_bytes()), (serial.1, start));
 }
 
 #[test]
 fn many_threads_count_exactly() {
     const THREADS: usize = if cfg!(miri) { 10 } else { 80 };
-    let _turn = turn();
+    let _serial = serial();
     let start = live_bytes();
     let (made, read) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
     thread::scope(|scope| {
@@ -216,7 +216,7 @@ fn many_threads_count_exactly() {
 }
 
 #[test]
-fn an_ending_thread_may_still_make_and_drop() {
+fn an_ending_thread_may_make_and_drop_storages() {
     /// Works with storages while the thread's other local values are being destroyed.
     struct Late(Vec<Storage>);
 
@@ -237,7 +237,7 @@ fn an_ending_thread_may_still_make_and_drop() {
     }
 
     // One value is registered for destruction before the pool's, the other after.
-    let _turn = turn();
+    let _serial = serial();
     let work = || {
         FIRST.with(|_| ());
         let make = || vec![zeroed(64), zeroed(5000)];
@@ -249,7 +249,7 @@ fn an_ending_thread_may_still_make_and_drop() {
 
 #[test]
 fn a_failing_allocator_is_reported_and_leaks_nothing() {
-    let _turn = turn();
+    let _serial = serial();
     let makers: [fn(usize) -> Option<Storage>; 3] = [
         Storage::zeroed,
         |len| Storage::from_slice(&vec![1u8; len]),
@@ -268,7 +268,7 @@ fn a_failing_allocator_is_reported_and_leaks_nothing() {
 
 #[test]
 fn a_panic_while_filling_leaks_nothing() {
-    let _turn = turn();
+    let _serial = serial();
     for len in [4, 4000] {
         let fill = |i: usize| if i < 3 { 1.0f32 } else { panic!("no more") };
         let result = std::panic::catch_unwind(|| Storage::from_fn(len, fill));

@@ -87,7 +87,7 @@ fn the_bytes_can_be_seen_as_any_type() {
 }
 
 #[test]
-fn nothing_is_a_length_too() {
+fn a_storage_may_be_empty() {
     let (mut a, b) = (zeroed(0), Storage::from_slice::<f64>(&[]).expect("memory"));
     assert_eq!((a.len_bytes(), b.len_bytes()), (0, 0));
     assert_eq!(a.host::<f64>().unwrap(), []);

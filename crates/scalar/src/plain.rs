@@ -4,8 +4,8 @@ use crate::exponential::powers;
 use crate::{Float, Real};
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
 
-/// A number. `FUSED` says whether the target has an instruction for a product and a sum. Without one, `fma` rounds
-/// twice, because calling a library function would be slow.
+/// A number. `FUSED` is true if the target has an instruction for a product and a sum. Without one, `fma`
+/// rounds twice, because calling a library function would be slow.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<const FUSED: bool>(pub f32);
 

@@ -3,8 +3,9 @@
 
 use gradus_scalar::{Plain, angle, gamma, hyperbolic, logarithm, power};
 
-/// Distance of a result from the exact one, in units of the last place of `f32`. Infinity counts as the number after the
-/// largest. NaN must be NaN, exact zeros and infinities must be met.
+/// Returns the error of a result in units in the last place of `f32`. Infinity counts as the number after the
+/// largest finite one. The error is infinite if only one of the numbers is NaN, or if an exact zero or
+/// infinity is missed.
 fn ulps(got: f32, want: f64) -> f64 {
     if want.is_nan() || got.is_nan() {
         return if want.is_nan() && got.is_nan() { 0.0 } else { f64::INFINITY };
@@ -50,7 +51,7 @@ fn specials() -> Vec<f32> {
     SPECIAL.iter().flat_map(|x| [*x, -*x]).chain([f32::NAN]).collect()
 }
 
-/// One of this many bit patterns is tried.
+/// Distance between the bit patterns that are tested.
 const STEP: usize = 8009;
 
 fn sweep() -> impl Iterator<Item = f32> {
@@ -97,7 +98,8 @@ fn functions_of_one_number() {
     }
 }
 
-/// The inverse of the error function by Newton's method; in the tails on the complement.
+/// Computes the inverse of the error function by Halley's method, from the complement if the magnitude is at
+/// least one half.
 fn erfinv(x: f64) -> f64 {
     if x.abs() >= 1.0 || x == 0.0 || x.is_nan() {
         return if x.abs() == 1.0 {
@@ -128,7 +130,8 @@ fn inverse_of_the_error_function() {
     unary("erfinv", 4.0, f, erfinv);
 }
 
-/// The derivative of the logarithm of the gamma function: recurrence up to 20, then its asymptotic series.
+/// Computes the derivative of the logarithm of the gamma function: by recurrence up to 20, then by its
+/// asymptotic series.
 fn digamma(x: f64) -> f64 {
     if x < 0.0 {
         return digamma(1.0 - x) - std::f64::consts::PI / (std::f64::consts::PI * (x - x.round())).tan();
@@ -142,8 +145,8 @@ fn digamma(x: f64) -> f64 {
     sum + y.ln() - 0.5 / y - z * (1.0 / 12.0 - z * (1.0 / 120.0 - z * (1.0 / 252.0 - z / 240.0)))
 }
 
-/// The gamma functions over positive numbers and special ones. On the negative axis the error is absolute, because their
-/// zeros there are of no nice form.
+/// Tests the gamma functions for positive and special numbers. On the negative axis the error is absolute,
+/// because their zeros there have no closed form.
 #[test]
 fn gamma_functions() {
     let near = |got: f32, want: f64, bound: f64| {
@@ -216,7 +219,7 @@ macro_rules! check_two {
     )*};
 }
 
-/// `log(exp(a) + exp(b))`, by its definition.
+/// Computes `log(exp(a) + exp(b))` by its definition.
 fn logaddexp(a: f64, b: f64) -> f64 {
     if a == b {
         return a + std::f64::consts::LN_2;

@@ -276,8 +276,8 @@ impl Loaded {
     fn check(&self, arguments: &[Argument]) -> Result<()> {
         let program = &self.program;
         if arguments.len() != program.inputs.len() {
-            let why = format!("must be {}; {} were given", program.inputs.len(), arguments.len());
-            return Err(Error::value("the arguments", why));
+            let why = format!("must be {}, got {}", program.inputs.len(), arguments.len());
+            return Err(Error::value("the number of arguments", why));
         }
         let fits = |(a, b): (&Argument, &usize)| {
             a.offset.saturating_add(program.buffers[*b].bytes()) <= a.storage.len_bytes()

@@ -110,7 +110,9 @@ impl Context {
     pub(crate) fn check(&self) -> Result<()> {
         if self.loss.is_lost.load(Ordering::Acquire) {
             let why = lock(&self.loss.why).clone().unwrap_or_default();
-            let why = format!("was lost: {why}; its tensors are gone, open it in a new process");
+            let why = format!(
+                "was lost: {why}; its tensors cannot be used any more; open the device in a new process"
+            );
             return Err(self.error(why));
         }
         match lock(&self.loss.uncaptured).take() {

@@ -37,7 +37,7 @@ impl Loaded {
                     state = lock(&context.state);
                 }
             }
-            if self.decides == Some(i) {
+            if self.last_check == Some(i) {
                 drop(state);
                 context.resolve(run.own.as_slice())?;
                 state = lock(&context.state);
@@ -83,7 +83,7 @@ impl Loaded {
                     context.submit_list(&mut state)?;
                 }
             }
-            if self.decides == Some(i) {
+            if self.last_check == Some(i) {
                 self.submit_timed(state, &mut queued, &mut times)?;
                 context.resolve(run.own.as_slice())?;
                 state = lock(&context.state);

@@ -108,11 +108,11 @@ impl Subject {
                 }
             }
         }
-        let mut places = vec![Vec::new(); program.commands.len()];
+        let mut by_command = vec![Vec::new(); program.commands.len()];
         let mut last: Vec<(usize, usize)> = last.into_iter().collect();
         last.sort_unstable();
-        last.into_iter().for_each(|(check, at)| places[at].push(check));
-        places
+        last.into_iter().for_each(|(check, at)| by_command[at].push(check));
+        by_command
     }
 
     /// Returns the error of an index, equal to the error on the CPU.

@@ -189,7 +189,8 @@ impl Context {
         })
     }
 
-    /// Replaces the heap by one that is at least twice as large. Returns false if it already has the largest size.
+    /// Replaces the heap by one that is at least twice as large, up to the largest size. Returns false if the
+    /// heap already has that size.
     fn grow(&self, state: &mut State, bytes: usize) -> Result<bool> {
         let size = state.ranges.size();
         let limit = HEAP.min(self.binding()) / gradus_gpu::GRAIN * gradus_gpu::GRAIN;

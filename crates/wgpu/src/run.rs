@@ -46,9 +46,9 @@ pub(crate) struct Loaded {
     /// The subjects of its checks, and for each command the checks whose records are stored directly after it.
     pub(crate) subjects: Arc<[Subject]>,
     pub(crate) records: Vec<Vec<usize>>,
-    /// If the program writes cells, the last command with a record. After it the run waits until its checks have
-    /// succeeded, because cells must keep their values if a check fails.
-    pub(crate) decides: Option<usize>,
+    /// The last command whose checks are recorded, if the program writes cells. After it the run waits for
+    /// the outcome of its checks, because cells must keep their values if a check fails.
+    pub(crate) last_check: Option<usize>,
     pub(crate) runs: AtomicU64,
 }
 
@@ -125,7 +125,7 @@ impl Loaded {
         let seconds = check::estimates(&program, plan.as_ref(), context.software);
         let subjects = Subject::all(&program, plan.as_ref());
         let records = Subject::checks_by_command(&program);
-        let decides = records.iter().rposition(|r| !r.is_empty()).filter(|_| cells);
+        let last_check = records.iter().rposition(|r| !r.is_empty()).filter(|_| cells);
         Ok(Loaded {
             context: context.clone(),
             program,
@@ -140,7 +140,7 @@ impl Loaded {
             cells,
             subjects,
             records,
-            decides,
+            last_check,
             runs: AtomicU64::new(0),
         })
     }
@@ -148,8 +148,8 @@ impl Loaded {
     fn check(&self, arguments: &[Argument]) -> Result<()> {
         let program = &self.program;
         if arguments.len() != program.inputs.len() {
-            let why = format!("must be {}; {} were given", program.inputs.len(), arguments.len());
-            return Err(Error::value("the arguments", why));
+            let why = format!("must be {}, got {}", program.inputs.len(), arguments.len());
+            return Err(Error::value("the number of arguments", why));
         }
         for (a, &b) in arguments.iter().zip(&program.inputs) {
             let (buffer, bytes) = (&program.buffers[b], program.buffers[b].bytes());
@@ -269,15 +269,15 @@ impl Loaded {
             return Ok(None);
         }
         if a.storage.device() != HOST && a.offset.is_multiple_of(ALIGN) {
-            let place = self.context.block(&a.storage)?.memory();
+            let actual = self.context.block(&a.storage)?.memory();
             // Kernels read small operands from the heap, but a small part of a large tensor is in another buffer.
             let memory = self.program.memory(b);
             let fits = matches!(
-                (place, memory),
+                (actual, memory),
                 (BlockMemory::Heap { .. }, Memory::Heap) | (BlockMemory::Own(_), Memory::Own(_))
             );
             if fits {
-                return Ok(bound(place).map(|(buffer, start)| (buffer, start + a.offset)));
+                return Ok(bound(actual).map(|(buffer, start)| (buffer, start + a.offset)));
             }
         }
         let block = self.copied(state, a, bytes, run)?;

@@ -44,7 +44,7 @@ pub(crate) fn optimize_loops(graph: Graph, limits: &Loops) -> Result<Graph> {
 /// operands; it returns the new results, or `None` to copy the node.
 fn rebuild(
     graph: &Graph,
-    other: impl for<'b> Fn(&'b Builder, usize, &[Vec<Var<'b>>], &[Var<'b>]) -> Result<Option<Vec<Var<'b>>>>,
+    replace: impl for<'b> Fn(&'b Builder, usize, &[Vec<Var<'b>>], &[Var<'b>]) -> Result<Option<Vec<Var<'b>>>>,
 ) -> Result<Graph> {
     let b = Builder::with_room(graph.nodes().len());
     let mut values: Vec<Vec<Var<'_>>> = Vec::with_capacity(graph.nodes().len());
@@ -58,7 +58,7 @@ fn rebuild(
                 let name = inputs.next().map_or("", |(name, _)| name.as_str());
                 vec![b.input(name, node.outs[0].clone())]
             }
-            None => b.from_origin(&node.origin, || match other(&b, i, &values, &operands)? {
+            None => b.from_origin(&node.origin, || match replace(&b, i, &values, &operands)? {
                 Some(outs) => Ok(outs),
                 None => b.try_apply(node.op.clone(), &operands),
             })?,
@@ -185,8 +185,8 @@ impl<'s> LoopOptimizer<'s> {
                     form => break form,
                 }
             };
-            let given = matches!(form, Form::Input | Form::Constant(_) | Form::Iota { .. });
-            if !given && !once.contains(&id) {
+            let is_source = matches!(form, Form::Input | Form::Constant(_) | Form::Iota { .. });
+            if !is_source && !once.contains(&id) {
                 once.push(id);
             }
         }
@@ -231,7 +231,7 @@ impl<'s> LoopOptimizer<'s> {
     /// Returns the shared operands to transpose before the loop: those of products in the loop whose contiguous axis is
     /// unsuitable. Each entry is a product, an operand and the new order of its axes.
     fn transposed_operands(&self, once: &[Id]) -> Vec<(usize, usize, Vec<usize>)> {
-        let mut turned = Vec::new();
+        let mut transposed = Vec::new();
         for (i, node) in self.scan.body.nodes().iter().enumerate() {
             let Op::Dot(dot) = &node.op else { continue };
             for (operand, id) in node.ins.iter().enumerate() {
@@ -243,18 +243,18 @@ impl<'s> LoopOptimizer<'s> {
                 if self.on[i] == DependsOn::Carries && known && summed_last {
                     let all = || own.chars().enumerate();
                     let order = all().filter(|(_, l)| !lane(l)).chain(all().filter(|(_, l)| lane(l)));
-                    turned.push((i, operand, order.map(|(a, _)| a).collect()));
+                    transposed.push((i, operand, order.map(|(a, _)| a).collect()));
                 }
             }
         }
-        turned
+        transposed
     }
 
     fn apply<'g>(&self, b: &'g Builder, operands: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
         let Scan { body, shared, carries, length, .. } = self.scan;
         let (once, ahead) = (self.invariants(), self.batched_over_steps());
-        let turned = self.transposed_operands(&once);
-        if once.is_empty() && ahead.is_empty() && turned.is_empty() {
+        let transposed = self.transposed_operands(&once);
+        if once.is_empty() && ahead.is_empty() && transposed.is_empty() {
             return b.try_apply(self.scan.clone(), operands);
         }
         let (first, rest) = operands.split_at(*shared);
@@ -275,7 +275,7 @@ impl<'s> LoopOptimizer<'s> {
         let mut new_shared = b.inline(&before(&once)?, &one_step);
         let batched: Vec<bool> = (0..operands.len()).map(|i| i >= shared + carries).collect();
         let new_slices = vmap_into(b, &before(&ahead)?, operands, &batched, *length);
-        for (i, operand, order) in &turned {
+        for (i, operand, order) in &transposed {
             let id = body.nodes()[*i].ins[*operand];
             let from = match input(&body.nodes()[id.node as usize]) {
                 Some(i) => first[i],
@@ -297,7 +297,7 @@ impl<'s> LoopOptimizer<'s> {
             let mut op = node.op.clone();
             let mut operands: Vec<Var<'_>> =
                 node.ins.iter().map(|id| values[id.node as usize][id.out as usize]).collect();
-            for (k, (_, operand, order)) in turned.iter().enumerate().filter(|(_, t)| t.0 == i) {
+            for (k, (_, operand, order)) in transposed.iter().enumerate().filter(|(_, t)| t.0 == i) {
                 operands[*operand] = more_shared[once.len() + k];
                 op = relabelled(&op, *operand, order);
             }

@@ -60,7 +60,7 @@ impl fmt::Display for Group {
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Task::Scalar(Scalar::Pointwise(row)) => f.write_str(row.name),
+            Task::Scalar(Scalar::Pointwise(op)) => f.write_str(op.name),
             Task::Scalar(other) => f.write_str(&format!("{other:?}").to_lowercase()),
             Task::Reduce(combine, _) => f.write_str(&format!("{combine:?}").to_lowercase()),
             Task::Pieces(_) => f.write_str("pieces"),

@@ -21,14 +21,14 @@ fn lowered() -> Lowered {
 }
 
 /// Returns the error for units changed by `change`.
-fn said(change: impl FnOnce(&mut Lowered)) -> String {
+fn error_of(change: impl FnOnce(&mut Lowered)) -> String {
     let mut broken = lowered();
     change(&mut broken);
     broken.verify().expect_err("broken units are refused").to_string()
 }
 
 #[test]
-fn as_text() {
+fn units_print_as_text() {
     let text = "\
 v0: f32[2,3] = input 0
 v1: f32[3,4] = input 1
@@ -46,16 +46,16 @@ return v5
 }
 
 #[test]
-fn a_value_nobody_computes() {
-    let why = said(|l| l.units[0] = Unit::Gone);
+fn a_value_that_no_unit_computes() {
+    let why = error_of(|l| l.units[0] = Unit::Gone);
     assert!(why.contains("no unit computes v2 for unit 1"), "{why}");
-    let why = said(|l| l.outputs.push(5));
+    let why = error_of(|l| l.outputs.push(5));
     assert!(why.contains("output 1 is not computed, or is the value of another output"), "{why}");
 }
 
 #[test]
 fn a_value_computed_twice() {
-    let why = said(|l| {
+    let why = error_of(|l| {
         let again = l.units[1].clone();
         l.units.push(again);
         l.depend.new_unit(&[0]);
@@ -69,8 +69,8 @@ fn a_value_computed_twice() {
 }
 
 #[test]
-fn a_unit_that_does_not_wait() {
-    let why = said(|l| {
+fn a_unit_without_a_dependency_on_its_operand() {
+    let why = error_of(|l| {
         l.depend = [vec![], vec![]].iter().fold(Default::default(), |mut d: crate::depend::Depend, n| {
             d.new_unit(n);
             d
@@ -85,10 +85,10 @@ fn members_that_do_not_fit() {
         Unit::Group(g) => change(g),
         other => panic!("{other:?}"),
     };
-    let why = said(|l| group(l, &|g| g.members.swap(0, 1)));
+    let why = error_of(|l| group(l, &|g| g.members.swap(0, 1)));
     assert!(why.contains("v4 uses a later value"), "{why}");
-    let why = said(|l| group(l, &|g| g.space = vec![8, 1]));
+    let why = error_of(|l| group(l, &|g| g.space = vec![8, 1]));
     assert!(why.contains("the layout of an operand does not fit the axes of the group"), "{why}");
-    let why = said(|l| group(l, &|g| Arc::make_mut(&mut g.members[0].0).args[0].layout.offset = 1));
+    let why = error_of(|l| group(l, &|g| Arc::make_mut(&mut g.members[0].0).args[0].layout.offset = 1));
     assert!(why.contains("v2: f32[8] is used as f32 at Some((1, 8)) for v3"), "{why}");
 }

@@ -101,7 +101,7 @@ impl Lowered {
     fn member(&self, group: &Group, member: &Member, level: Level) -> Result<(), String> {
         let reads = member.reads_at(level);
         for arg in &member.args {
-            if group.steps(&arg.layout, &member.space, reads).is_none() {
+            if group.strides(&arg.layout, &member.space, reads).is_none() {
                 return Err("the layout of an operand does not fit the axes of the group".into());
             }
             let Some(v) = arg.value().filter(|v| group.find(*v).is_none()) else { continue };

@@ -66,7 +66,7 @@ impl Plan {
         }
         for (b, buffer) in self.buffers.iter().enumerate() {
             if let BufferLocation::Constant(l) = &buffer.location {
-                self.is(b, l.dtype(), l.data().len())?;
+                self.check_type(b, l.dtype(), l.data().len())?;
             }
         }
         match self.outputs.iter().find(|b| !there[**b]) {
@@ -82,7 +82,7 @@ impl Plan {
             Step::Routine(r) => {
                 let typed = r.ins.iter().zip(&r.types).chain(r.outs.iter().zip(&r.results));
                 let mut typed = typed.map(|(b, t)| (*b, t.dtype, t.shape.numel()));
-                typed.try_for_each(|(b, dtype, numel)| self.is(b, dtype, numel))
+                typed.try_for_each(|(b, dtype, numel)| self.check_type(b, dtype, numel))
             }
             Step::Switch(c) => c
                 .plans
@@ -104,10 +104,10 @@ impl Plan {
                 };
                 let same = condition.inputs.len() == body.inputs.len()
                     && condition.inputs.iter().zip(&body.inputs).all(alike);
-                let [said] = condition.outputs[..] else {
+                let [output] = condition.outputs[..] else {
                     return Err("the condition of a while loop must return one value".into());
                 };
-                condition.is(said, DType::Bool, 1)?;
+                condition.check_type(output, DType::Bool, 1)?;
                 if !same || body.outputs.len() + shared != c.ins.len() {
                     return Err("a while loop changes the type of a carry".into());
                 }
@@ -161,7 +161,7 @@ impl Plan {
     }
 
     /// Checks that a buffer has this dtype and number of elements.
-    fn is(&self, b: usize, dtype: DType, numel: usize) -> Result<(), String> {
+    fn check_type(&self, b: usize, dtype: DType, numel: usize) -> Result<(), String> {
         let own = &self.buffers[b];
         let same = own.dtype == dtype && own.numel == numel;
         if same {
@@ -187,14 +187,14 @@ impl Plan {
         for (k, &inner) in plan.inputs.iter().enumerate() {
             let outer = operand(k).ok_or_else(|| format!("input {k} of a plan has no operand"))?;
             let own = &plan.buffers[inner];
-            self.is(outer, own.dtype, own.numel * parts(0, k))?;
+            self.check_type(outer, own.dtype, own.numel * parts(0, k))?;
         }
         if plan.outputs.len() != c.outs.len() {
             return Err(format!("{} results of a plan with {} outputs", c.outs.len(), plan.outputs.len()));
         }
         for (k, (&inner, &outer)) in plan.outputs.iter().zip(&c.outs).enumerate() {
             let own = &plan.buffers[inner];
-            self.is(outer, own.dtype, own.numel * parts(1, k))?;
+            self.check_type(outer, own.dtype, own.numel * parts(1, k))?;
         }
         Ok(())
     }

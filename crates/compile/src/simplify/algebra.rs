@@ -95,14 +95,14 @@ static LAWS: &[PatternRule] = laws! {
     "xor false" "x xor 0 = x": Apply(&xor, &[X, Num(0.0)]), discrete => X, true;
     "shift left by none" "x << 0 = x": Apply(&shl, &[X, Num(0.0)]), int => X, true;
     "shift right by none" "x >> 0 = x": Apply(&shr, &[X, Num(0.0)]), int => X, true;
-    "chosen always" "true ? x : y = x": Choose(&[Num(1.0), X, Y]), any => X, true;
-    "chosen never" "false ? x : y = y": Choose(&[Num(0.0), X, Y]), any => Y, true;
-    "either the same" "c ? x : x = x": Choose(&[C, X, X]), any => X, true;
-    "choice of truths" "c ? true : false = c": Choose(&[C, Num(1.0), Num(0.0)]), boolean => C, true;
-    "choice of untruths" "c ? false : true = not c": Choose(&[C, Num(0.0), Num(1.0)]), boolean => Apply(&not, &[C]), true;
-    "choice by not" "not c ? x : y = c ? y : x": Choose(&[Apply(&not, &[C]), X, Y]), any => Choose(&[C, Y, X]), true;
-    "chosen twice" "c ? (c ? x : y) : z = c ? x : z": Choose(&[C, Choose(&[C, X, Y]), Z]), any => Choose(&[C, X, Z]), true;
-    "refused twice" "c ? x : (c ? y : z) = c ? x : z": Choose(&[C, X, Choose(&[C, Y, Z])]), any => Choose(&[C, X, Z]), true;
+    "select by true" "true ? x : y = x": Choose(&[Num(1.0), X, Y]), any => X, true;
+    "select by false" "false ? x : y = y": Choose(&[Num(0.0), X, Y]), any => Y, true;
+    "select between equals" "c ? x : x = x": Choose(&[C, X, X]), any => X, true;
+    "select true or false" "c ? true : false = c": Choose(&[C, Num(1.0), Num(0.0)]), boolean => C, true;
+    "select false or true" "c ? false : true = not c": Choose(&[C, Num(0.0), Num(1.0)]), boolean => Apply(&not, &[C]), true;
+    "select by negation" "not c ? x : y = c ? y : x": Choose(&[Apply(&not, &[C]), X, Y]), any => Choose(&[C, Y, X]), true;
+    "select in first branch" "c ? (c ? x : y) : z = c ? x : z": Choose(&[C, Choose(&[C, X, Y]), Z]), any => Choose(&[C, X, Z]), true;
+    "select in second branch" "c ? x : (c ? y : z) = c ? x : z": Choose(&[C, X, Choose(&[C, Y, Z])]), any => Choose(&[C, X, Z]), true;
 };
 
 pub(super) fn rules() -> Vec<Rule> {
@@ -119,7 +119,7 @@ pub(super) fn rules() -> Vec<Rule> {
         Rule::exact("twice the same", "f(f(x)) = f(x) for roundings, sign and modulus", idempotent),
         Rule::exact("same dtype", "cast(x, dtype of x) = x", same_dtype),
         Rule::exact("cast through", "cast(cast(x, a), b) = cast(x, b) if a holds every x", cast_through),
-        Rule::exact("stopped", "stop_gradient(x) = x: derivatives have been taken", stopped),
+        Rule::exact("stop gradient", "stop_gradient(x) = x: derivatives have been taken", stopped),
     ]);
     all
 }

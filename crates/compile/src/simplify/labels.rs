@@ -53,13 +53,15 @@ fn summed(dot: &Dot) -> String {
     found
 }
 
+/// Returns true if the order of the sum stays the same or does not matter, and the summed labels have the same
+/// order in both operands if they had it before.
 fn same_sum(old: &Dot, new: &Dot, out: &Aval) -> bool {
-    (out.dtype.class() <= Class::Int || summed(old) == summed(new)) && (in_step(new) || !in_step(old))
+    (out.dtype.class() <= Class::Int || summed(old) == summed(new)) && (same_order(new) || !same_order(old))
 }
 
 /// Returns true if the summed labels that both operands have are in the same order in both. Then they can form one axis of a
 /// matrix product; otherwise an operand must be copied, which costs as much as the permute.
-fn in_step(dot: &Dot) -> bool {
+fn same_order(dot: &Dot) -> bool {
     let shared = |l: &char| !dot.out.contains(*l) && dot.lhs.contains(*l) && dot.rhs.contains(*l);
     dot.lhs.chars().filter(shared).eq(dot.rhs.chars().filter(shared))
 }

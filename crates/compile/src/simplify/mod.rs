@@ -61,24 +61,24 @@ enum Rewrite {
     /// Matches the pattern of a law.
     Pattern(&'static pattern::PatternRule),
     /// Calls a function.
-    Look(fn(&GraphSoFar<'_>, &Node) -> Option<Expr>),
+    Function(fn(&GraphSoFar<'_>, &Node) -> Option<Expr>),
 }
 
 impl Rule {
     const fn exact(
         name: &'static str,
         law: &'static str,
-        look: fn(&GraphSoFar<'_>, &Node) -> Option<Expr>,
+        rewrite: fn(&GraphSoFar<'_>, &Node) -> Option<Expr>,
     ) -> Rule {
-        Rule { name, law, exact: true, rewrite: Rewrite::Look(look) }
+        Rule { name, law, exact: true, rewrite: Rewrite::Function(rewrite) }
     }
 
     const fn rounding(
         name: &'static str,
         law: &'static str,
-        look: fn(&GraphSoFar<'_>, &Node) -> Option<Expr>,
+        rewrite: fn(&GraphSoFar<'_>, &Node) -> Option<Expr>,
     ) -> Rule {
-        Rule { name, law, exact: false, rewrite: Rewrite::Look(look) }
+        Rule { name, law, exact: false, rewrite: Rewrite::Function(rewrite) }
     }
 }
 
@@ -122,7 +122,7 @@ pub fn simplify(graph: &Graph, options: &Options) -> Result<Simplified> {
     Ok(Simplified { graph: simpler.unwrap_or_else(|| graph.clone()), fired, rounds })
 }
 
-/// The values so far, and what rules may ask about them.
+/// The graph built so far, with the queries that rules use.
 struct GraphSoFar<'a> {
     nodes: &'a [Node],
     uses: &'a [usize],
@@ -303,7 +303,7 @@ impl<'r> Pass<'r> {
             let ask = |(i, rule): (usize, &&Rule)| {
                 let expr = match rule.rewrite {
                     Rewrite::Pattern(law) => law.rewrite(&seen, node),
-                    Rewrite::Look(look) => look(&seen, node),
+                    Rewrite::Function(rewrite) => rewrite(&seen, node),
                 };
                 expr.map(|e| (i, e))
             };
@@ -313,7 +313,7 @@ impl<'r> Pass<'r> {
             None => own,
             Some((rule, expr)) => {
                 self.fired[rule] += 1;
-                let id = self.place(expr, depth + 1)?;
+                let id = self.build_expr(expr, depth + 1)?;
                 let (is, must) = (self.b.aval(id), self.b.aval(own));
                 if is != must {
                     let what = format!("rule `{}` gives {is} for {must}", self.rules[rule].name);
@@ -326,12 +326,13 @@ impl<'r> Pass<'r> {
         Ok(id)
     }
 
-    fn place(&mut self, expr: Expr, depth: usize) -> Result<Id> {
+    /// Builds an expression. Rules are applied to each of its ops.
+    fn build_expr(&mut self, expr: Expr, depth: usize) -> Result<Id> {
         let (op, ins) = match expr {
             Expr::Is(id) => return Ok(id),
             Expr::Of(op, ins) => (op, ins),
         };
-        let ins = ins.into_iter().map(|e| self.place(e, depth)).collect::<Result<Vec<Id>>>()?;
+        let ins = ins.into_iter().map(|e| self.build_expr(e, depth)).collect::<Result<Vec<Id>>>()?;
         self.build(op, ins, depth)
     }
 }

@@ -11,7 +11,7 @@ use gradus_ir::{Aval, Shape};
 pub(super) fn rules() -> Vec<Rule> {
     vec![
         Rule::exact(
-            "moved nowhere",
+            "movement without effect",
             "reshape, permute, broadcast, slice, flip, pad, concat that keep x = x",
             identity,
         ),

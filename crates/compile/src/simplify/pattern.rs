@@ -13,9 +13,11 @@ pub(super) struct PatternRule {
     pub(super) name: &'static str,
     pub(super) exact: bool,
     pub(super) law: &'static str,
+    /// The pattern to match.
     pub(super) find: Term,
-    /// The dtypes of the first operand for which it holds.
+    /// Returns true for the dtypes for which the law holds; see [`deciding_dtype`].
     pub(super) on: fn(DType) -> bool,
+    /// The replacement.
     pub(super) put: Term,
 }
 
@@ -36,35 +38,38 @@ pub(super) const Y: Term = Term::Any(1);
 pub(super) const Z: Term = Term::Any(2);
 pub(super) const C: Term = Term::Any(3);
 
-/// The ops whose operands may be exchanged without changing a bit. `maximum` is not one of them, because of two zeros it
-/// returns the first.
-static EITHER_WAY: [&Pointwise; 7] = [&add, &mul, &and, &or, &xor, &eq, &ne];
+/// The ops whose operands may be exchanged without changing a bit. `maximum` is not one of them: of two zeros
+/// it returns the first.
+static COMMUTATIVE: [&Pointwise; 7] = [&add, &mul, &and, &or, &xor, &eq, &ne];
 
+/// The values that the terms `Any` match.
 type Bound = [Option<Id>; 4];
 
 impl PatternRule {
     pub(super) fn rewrite(&self, seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
         let mut bound = Bound::default();
-        let found = found(&self.find, seen, node, &mut bound) && (self.on)(class_giver(seen, node)?);
-        found.then(|| put(&self.put, node, &bound)).flatten()
+        let applies =
+            matches_term(&self.find, seen, node, &mut bound) && (self.on)(deciding_dtype(seen, node)?);
+        applies.then(|| build(&self.put, node, &bound)).flatten()
     }
 }
 
 /// Returns the dtype that decides whether a rule applies: that of the first operand, or of the branches of a selection.
-fn class_giver(seen: &GraphSoFar<'_>, node: &Node) -> Option<DType> {
+fn deciding_dtype(seen: &GraphSoFar<'_>, node: &Node) -> Option<DType> {
     let at = matches!(node.op, Op::Select(_)) as usize;
     node.ins.get(at).map(|id| seen.aval(*id).dtype)
 }
 
-fn found(term: &Term, seen: &GraphSoFar<'_>, node: &Node, bound: &mut Bound) -> bool {
+/// Matches a term with a node. Records in `bound` the values that the terms `Any` match.
+fn matches_term(term: &Term, seen: &GraphSoFar<'_>, node: &Node, bound: &mut Bound) -> bool {
     match (term, &node.op) {
-        (Term::Apply(row, terms), Op::Map(Map(own))) if std::ptr::eq(*row, *own) => {
+        (Term::Apply(op, terms), Op::Map(Map(own))) if std::ptr::eq(*op, *own) => {
             let before = *bound;
             if all(terms.iter(), seen, &node.ins, bound) {
                 return true;
             }
             *bound = before;
-            EITHER_WAY.iter().any(|r| std::ptr::eq(*r, *row))
+            COMMUTATIVE.iter().any(|c| std::ptr::eq(*c, *op))
                 && all(terms.iter().rev(), seen, &node.ins, bound)
         }
         (Term::Choose(terms), Op::Select(_)) => all(terms.iter(), seen, &node.ins, bound),
@@ -84,16 +89,17 @@ fn all(
             Class::Float => s.to_bits() == v.to_bits(),
             _ => s == *v,
         }),
-        _ => found(term, seen, seen.node(id), bound),
+        _ => matches_term(term, seen, seen.node(id), bound),
     })
 }
 
-fn put(term: &Term, node: &Node, bound: &Bound) -> Option<Expr> {
-    let parts = |terms: &[Term]| terms.iter().map(|t| put(t, node, bound)).collect::<Option<Vec<Expr>>>();
+/// Builds a replacement from the values that were matched.
+fn build(term: &Term, node: &Node, bound: &Bound) -> Option<Expr> {
+    let parts = |terms: &[Term]| terms.iter().map(|t| build(t, node, bound)).collect::<Option<Vec<Expr>>>();
     Some(match term {
         Term::Any(i) => Expr::Is(bound[*i]?),
         Term::Num(v) => Expr::full(&node.outs[0], *v),
-        Term::Apply(row, terms) => Expr::of(*row, parts(terms)?),
+        Term::Apply(op, terms) => Expr::of(*op, parts(terms)?),
         Term::Choose(terms) => Expr::of(Select {}, parts(terms)?),
     })
 }

@@ -16,12 +16,12 @@ pub(super) fn rules() -> Vec<Rule> {
     vec![
         Rule::exact(
             "slice of concat",
-            "slice(concat(.., x, ..)) = slice(x) if only x is hit",
+            "slice(concat(.., x, ..)) = slice(x) if it reads only x",
             slice_of_concat,
         ),
         Rule::exact(
             "slice of pad",
-            "slice(pad(x)) = slice(x), or zeros, if nothing else is hit",
+            "slice(pad(x)) = slice(x) or zeros, if it reads nothing else",
             slice_of_pad,
         ),
         Rule::exact("pad twice", "pad(pad(x)) = pad(x) with both", pad_twice),

@@ -93,6 +93,6 @@ fn gather_nests(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Rang
 fn best(plan: &Plan, users: &Users, steps: Range<usize>, parts: usize, limits: &Slices) -> Option<Run> {
     let lengths = (2..=steps.len()).rev();
     let mut ranges = lengths.flat_map(|n| (steps.start..=steps.end - n).map(move |s| s..s + n));
-    let looked = StepUses::new(plan, users, limits);
-    ranges.find_map(|range| run(&looked, range, &[parts]))
+    let step_uses = StepUses::new(plan, users, limits);
+    ranges.find_map(|range| run(&step_uses, range, &[parts]))
 }

@@ -44,10 +44,10 @@ pub(crate) fn slice(plan: &mut Plan, limits: &Slices, align: usize) {
     }
 }
 
-/// An access of a step, and its strides from slice to slice.
-struct Move<'a> {
+/// An access of a step that is sliced.
+struct SlicedAccess<'a> {
     buffer: usize,
-    /// Strides along the outer axes.
+    /// Strides along the outer axes, from slice to slice.
     along: &'a [i64],
     /// The first and the last position within a slice; `None` if it is guarded by bounds.
     within: Option<(i64, i64)>,
@@ -55,7 +55,7 @@ struct Move<'a> {
 }
 
 /// A function that is called for every access of a step, and returns the buffer to use instead.
-type RedirectAccess<'f> = &'f mut dyn FnMut(Move<'_>) -> usize;
+type RedirectAccess<'f> = &'f mut dyn FnMut(SlicedAccess<'_>) -> usize;
 
 /// Splits axes so that the first parts have these extents. Returns the parts of each axis.
 fn front(axes: &[usize], parallel: usize, extents: &[usize]) -> Option<Vec<Vec<usize>>> {
@@ -69,15 +69,15 @@ fn front(axes: &[usize], parallel: usize, extents: &[usize]) -> Option<Vec<Vec<u
 }
 
 /// Returns the step for one index of the outer axes; `None` if the step cannot be sliced.
-fn sliced(step: &Step, extents: &[usize], ask: RedirectAccess<'_>) -> Option<Step> {
+fn sliced(step: &Step, extents: &[usize], redirect: RedirectAccess<'_>) -> Option<Step> {
     match step {
-        Step::Kernel(k) => kernel(k, extents, ask).map(Step::Kernel),
-        Step::Contract(c) => contraction(c, extents, ask).map(Step::Contract),
+        Step::Kernel(k) => kernel(k, extents, redirect).map(Step::Kernel),
+        Step::Contract(c) => contraction(c, extents, redirect).map(Step::Contract),
         _ => None,
     }
 }
 
-fn kernel(k: &Kernel, extents: &[usize], ask: RedirectAccess<'_>) -> Option<Kernel> {
+fn kernel(k: &Kernel, extents: &[usize], redirect: RedirectAccess<'_>) -> Option<Kernel> {
     let (axes, n) = (&k.axes, extents.len());
     let pieces = front(axes, k.parallel, extents)?;
     let inner: Vec<usize> = pieces.concat().split_off(n);
@@ -87,32 +87,32 @@ fn kernel(k: &Kernel, extents: &[usize], ask: RedirectAccess<'_>) -> Option<Kern
         layout.strides = whole.strides.split_off(n);
         whole.strides
     };
-    let mut moved = |access: &mut Access, guarded: bool, write: bool| {
+    let mut slice_access = |access: &mut Access, guarded: bool, write: bool| {
         let along = part(&mut access.layout);
         let within = if guarded { None } else { access.layout.ends(&inner) };
-        access.buffer = ask(Move { buffer: access.buffer, along: &along, within, write });
+        access.buffer = redirect(SlicedAccess { buffer: access.buffer, along: &along, within, write });
     };
     // A value that depends on the index along the outer axes cannot be computed within a slice.
-    let still = |layout: &mut Layout| part(layout).iter().all(|s| *s == 0).then_some(());
+    let independent = |layout: &mut Layout| part(layout).iter().all(|s| *s == 0).then_some(());
     let mut new = k.clone();
     for inst in &mut new.body {
         match &mut inst.op {
-            Operation::Load(access) => moved(access, false, false),
-            Operation::Index(layout) => still(layout)?,
+            Operation::Load(access) => slice_access(access, false, false),
+            Operation::Index(layout) => independent(layout)?,
             Operation::Pieces(pieces) => {
                 for piece in pieces {
-                    piece.bounds.iter_mut().try_for_each(|(layout, _)| still(layout))?;
-                    moved(&mut piece.access, true, false);
+                    piece.bounds.iter_mut().try_for_each(|(layout, _)| independent(layout))?;
+                    slice_access(&mut piece.access, true, false);
                 }
             }
             _ => {}
         }
     }
-    new.stores.iter_mut().for_each(|s| moved(&mut s.access, false, true));
+    new.stores.iter_mut().for_each(|s| slice_access(&mut s.access, false, true));
     Some(Kernel { axes: inner, parallel, ..new })
 }
 
-fn contraction(c: &Contraction, extents: &[usize], ask: RedirectAccess<'_>) -> Option<Contraction> {
+fn contraction(c: &Contraction, extents: &[usize], redirect: RedirectAccess<'_>) -> Option<Contraction> {
     let n = extents.len();
     let axes: Vec<usize> = c.batch.iter().map(|b| b.0).chain([c.m.0]).collect();
     let pieces = front(&axes, axes.len(), extents)?;
@@ -140,7 +140,7 @@ fn contraction(c: &Contraction, extents: &[usize], ask: RedirectAccess<'_>) -> O
             if layouts[2].strides[..n] != natural[..n] {
                 return None;
             }
-            Some(kernel(k, extents, ask)?)
+            Some(kernel(k, extents, redirect)?)
         }
         None => None,
     };
@@ -148,7 +148,7 @@ fn contraction(c: &Contraction, extents: &[usize], ask: RedirectAccess<'_>) -> O
     let mut one = Contraction { batch: rest, m: (rows, c.m.1), finish, ..c.clone() };
     one.buffers = std::array::from_fn(|o| {
         let along = &layouts[o].strides[..n];
-        ask(Move { buffer: c.buffers[o], along, within: one.ends(o), write: o == 2 })
+        redirect(SlicedAccess { buffer: c.buffers[o], along, within: one.ends(o), write: o == 2 })
     });
     Some(one)
 }
@@ -173,6 +173,7 @@ struct Use {
     write: bool,
     /// If true, its slices are contiguous, and each is used by its own index alone.
     natural: bool,
+    /// If true, a stride from slice to slice is negative.
     backwards: bool,
 }
 
@@ -205,7 +206,7 @@ impl<'a> StepUses<'a> {
     fn uses_of(&self, step: &Step, extents: &[usize]) -> Used {
         let slices: usize = extents.iter().product();
         let mut uses = Vec::new();
-        let mut note = |m: Move<'_>| {
+        let mut note = |m: SlicedAccess<'_>| {
             let each = self.plan.buffers[m.buffer].numel / slices;
             let strides = Layout::row_major(&[extents, &[each]].concat()).strides;
             let inside = m.within.is_some_and(|(low, high)| low >= 0 && high < each as i64);
@@ -220,13 +221,13 @@ impl<'a> StepUses<'a> {
 }
 
 /// Returns consecutive steps as a run over these outer axes. Returns `None` if they cannot form one.
-fn run(looked: &StepUses<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Run> {
-    let (plan, users) = (looked.plan, looked.users);
+fn run(step_uses: &StepUses<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Run> {
+    let (plan, users) = (step_uses.plan, step_uses.users);
     let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
     let mut scattered = BTreeSet::new();
     let mut backwards = false;
     for step in steps.clone() {
-        for one in looked.uses(step, extents)?.iter() {
+        for one in step_uses.uses(step, extents)?.iter() {
             if !one.natural {
                 scattered.insert(one.buffer);
             }
@@ -252,31 +253,31 @@ fn run(looked: &StepUses<'_>, steps: Range<usize>, extents: &[usize]) -> Option<
 /// Returns the runs that are worth slicing. They do not overlap.
 fn runs(plan: &Plan, limits: &Slices) -> Vec<Run> {
     let users = users(plan);
-    let looked = &StepUses::new(plan, &users, limits);
+    let step_uses = &StepUses::new(plan, &users, limits);
     let mut found: Vec<Run> = Vec::new();
     let mut at = 0;
     while at < plan.steps.len() {
         let first = found.last().map_or(0, |r| r.steps.end);
-        let whole = grow_run(looked, first, at).filter(|r| r.bytes >= limits.least);
-        let whole = whole.and_then(|r| merge_slices(looked, r));
+        let whole = grow_run(step_uses, first, at).filter(|r| r.bytes >= limits.least);
+        let whole = whole.and_then(|r| merge_slices(step_uses, r));
         at = whole.as_ref().map_or(at + 1, |r| r.steps.end);
-        found.extend(whole.map(|r| split_by_rows(looked, r)));
+        found.extend(whole.map(|r| split_by_rows(step_uses, r)));
     }
     found
 }
 
 /// Returns the longest run around a batch of products.
-fn grow_run(looked: &StepUses<'_>, first: usize, at: usize) -> Option<Run> {
-    let plan = looked.plan;
+fn grow_run(step_uses: &StepUses<'_>, first: usize, at: usize) -> Option<Run> {
+    let plan = step_uses.plan;
     let Step::Contract(c) = &plan.steps[at] else { return None };
     let extents: Vec<usize> = c.batch.iter().map(|b| b.0).filter(|e| *e != 1).collect();
-    if c.products() < looked.limits.fewest {
+    if c.products() < step_uses.limits.fewest {
         return None;
     }
-    let mut best = run(looked, at..at + 1, &extents)?;
+    let mut best = run(step_uses, at..at + 1, &extents)?;
     // A further step may need a finer split of the outer axes.
     let with = |steps: Range<usize>, new: usize, extents: &[usize]| {
-        run(looked, steps.clone(), extents).or_else(|| {
+        run(step_uses, steps.clone(), extents).or_else(|| {
             let axes = match &plan.steps[new] {
                 Step::Kernel(k) => k.axes[..k.parallel].to_vec(),
                 Step::Contract(c) => c.batch.iter().map(|b| b.0).collect(),
@@ -287,7 +288,7 @@ fn grow_run(looked: &StepUses<'_>, first: usize, at: usize) -> Option<Run> {
             let mut fine = refine(&axes, &[extents, &[rest]].concat())?;
             let ends = (0..=fine.len()).find(|k| fine[..*k].iter().product::<usize>() == slices)?;
             fine.truncate(ends);
-            run(looked, steps, &fine)
+            run(step_uses, steps, &fine)
         })
     };
     while best.steps.end < plan.steps.len()
@@ -310,13 +311,13 @@ fn grow_run(looked: &StepUses<'_>, first: usize, at: usize) -> Option<Run> {
             [] | [_] => return None,
             _ => return Some(best),
         };
-        best = run(looked, steps, &best.extents)?;
+        best = run(step_uses, steps, &best.extents)?;
     }
 }
 
 /// Combines several slices into one if slices are small. Returns `None` if too few slices remain.
-fn merge_slices(looked: &StepUses<'_>, mut whole: Run) -> Option<Run> {
-    let Slices { fewest, small, .. } = *looked.limits;
+fn merge_slices(step_uses: &StepUses<'_>, mut whole: Run) -> Option<Run> {
+    let Slices { fewest, small, .. } = *step_uses.limits;
     loop {
         let slices: usize = whole.extents.iter().product();
         let wanted = small.div_ceil((whole.bytes / slices).max(1));
@@ -327,13 +328,13 @@ fn merge_slices(looked: &StepUses<'_>, mut whole: Run) -> Option<Run> {
         let last = extents.pop()?;
         let several = (wanted..last).find(|s| last.is_multiple_of(*s)).unwrap_or(last);
         extents.extend((several < last).then_some(last / several));
-        whole = run(looked, whole.steps, &extents)?;
+        whole = run(step_uses, whole.steps, &extents)?;
     }
 }
 
 /// Splits slices into parts of their rows if slices are large and all steps can be split by rows.
-fn split_by_rows(looked: &StepUses<'_>, whole: Run) -> Run {
-    let plan = looked.plan;
+fn split_by_rows(step_uses: &StepUses<'_>, whole: Run) -> Run {
+    let plan = step_uses.plan;
     let slices: usize = whole.extents.iter().product();
     let Some(Step::Contract(c)) =
         plan.steps[whole.steps.clone()].iter().find(|s| matches!(s, Step::Contract(_)))
@@ -341,14 +342,15 @@ fn split_by_rows(looked: &StepUses<'_>, whole: Run) -> Run {
         return whole;
     };
     // Products with few rows are slow.
-    let parts: Vec<usize> = (2..=c.m.0 / looked.limits.rows).filter(|p| c.m.0.is_multiple_of(*p)).collect();
-    let fits = |p: &&usize| whole.bytes / slices / **p <= looked.limits.cache;
+    let parts: Vec<usize> =
+        (2..=c.m.0 / step_uses.limits.rows).filter(|p| c.m.0.is_multiple_of(*p)).collect();
+    let fits = |p: &&usize| whole.bytes / slices / **p <= step_uses.limits.cache;
     let Some(parts) = parts.iter().find(fits).or(parts.last()) else { return whole };
-    if whole.bytes / slices <= looked.limits.cache {
+    if whole.bytes / slices <= step_uses.limits.cache {
         return whole;
     }
     let extents = [&whole.extents[..], &[*parts]].concat();
-    match run(looked, whole.steps.clone(), &extents) {
+    match run(step_uses, whole.steps.clone(), &extents) {
         Some(finer) if finer.own == whole.own => finer,
         _ => whole,
     }
@@ -362,7 +364,7 @@ fn emit_slices(plan: &Plan, run: &Run, align: usize) -> Option<Step> {
     let (mut ins, mut outs, mut moves) = (Vec::new(), Vec::new(), Vec::new());
     let written: BTreeSet<usize> = plan.steps[run.steps.clone()].iter().flat_map(Step::writes).collect();
     let mut known: BTreeMap<(usize, Vec<i64>), usize> = BTreeMap::new();
-    let mut buffer_of = |m: Move<'_>| {
+    let mut buffer_of = |m: SlicedAccess<'_>| {
         *known.entry((m.buffer, m.along.to_vec())).or_insert_with(|| {
             let Buffer { dtype, numel, .. } = plan.buffers[m.buffer];
             let at = body.buffers.len();
@@ -440,8 +442,8 @@ fn remove_unread_stores(plan: &mut Plan) {
     let read: BTreeSet<usize> = plan.steps.iter().flat_map(Step::reads).collect();
     for step in &mut plan.steps {
         if let Step::Kernel(k) = step {
-            let given = |b: usize| matches!(plan.buffers[b].location, BufferLocation::Output(_));
-            k.stores.retain(|s| read.contains(&s.access.buffer) || given(s.access.buffer));
+            let is_output = |b: usize| matches!(plan.buffers[b].location, BufferLocation::Output(_));
+            k.stores.retain(|s| read.contains(&s.access.buffer) || is_output(s.access.buffer));
         }
     }
     plan.steps.retain(|s| !matches!(s, Step::Kernel(k) if k.stores.is_empty()));

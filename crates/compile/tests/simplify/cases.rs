@@ -105,14 +105,14 @@ fn cases() -> Vec<Case> {
         ("xor false", v(Bool, 1), |x| x[0].xor(x[0].full_like(0.0)), ""),
         ("shift left by none", v(I8, 1), |x| x[0].shl(x[0].full_like(0.0)), ""),
         ("shift right by none", v(U32, 1), |x| x[0].shr(x[0].full_like(0.0)), ""),
-        ("chosen always", choice(), |x| x[0].full_like(1.0).select(x[1], x[2]), ""),
-        ("chosen never", choice(), |x| x[0].full_like(0.0).select(x[1], x[2]), ""),
-        ("either the same", choice(), |x| x[0].select(x[1], x[1]), ""),
-        ("choice of truths", v(Bool, 1), |x| x[0].select(x[0].full_like(1.0), x[0].full_like(0.0)), ""),
-        ("choice of untruths", v(Bool, 1), |x| x[0].select(x[0].full_like(0.0), x[0].full_like(1.0)), "not"),
-        ("choice by not", choice(), |x| x[0].not().select(x[1], x[2]), "select"),
-        ("chosen twice", choice(), |x| x[0].select(x[0].select(x[1], x[2]), x[3]), "select"),
-        ("refused twice", choice(), |x| x[0].select(x[1], x[0].select(x[2], x[3])), "select"),
+        ("select by true", choice(), |x| x[0].full_like(1.0).select(x[1], x[2]), ""),
+        ("select by false", choice(), |x| x[0].full_like(0.0).select(x[1], x[2]), ""),
+        ("select between equals", choice(), |x| x[0].select(x[1], x[1]), ""),
+        ("select true or false", v(Bool, 1), |x| x[0].select(x[0].full_like(1.0), x[0].full_like(0.0)), ""),
+        ("select false or true", v(Bool, 1), |x| x[0].select(x[0].full_like(0.0), x[0].full_like(1.0)), "not"),
+        ("select by negation", choice(), |x| x[0].not().select(x[1], x[2]), "select"),
+        ("select in first branch", choice(), |x| x[0].select(x[0].select(x[1], x[2]), x[3]), "select"),
+        ("select in second branch", choice(), |x| x[0].select(x[1], x[0].select(x[2], x[3])), "select"),
         ("over a power of two", v(F64, 1), |x| x[0] / 1024.0, "constant broadcast mul"),
         ("over a power of two", v(F32, 1), |x| x[0] / -0.125, "constant broadcast mul"),
         ("plus zero where none is negative", v(F64, 1), |x| 0.0 + x[0].abs(), "abs"),
@@ -126,14 +126,14 @@ fn cases() -> Vec<Case> {
         ("cast through", v(U8, 1), |x| x[0].to(BF16).to(I64), "cast"),
         ("cast through", v(Bool, 1), |x| x[0].to(F16).to(C128), "cast"),
         ("cast through", v(I32, 1), |x| x[0].to(F64).to(F32), "cast"),
-        ("stopped", v(F64, 1), |x| of(StopGradient {}, &[x[0]]), ""),
-        ("moved nowhere", vec![f64s(&[2, 3])], |x| of(Reshape { shape: [2, 3].into() }, &[x[0]]), ""),
-        ("moved nowhere", vec![f64s(&[2, 3])], |x| of(Permute { axes: vec![0, 1] }, &[x[0]]), ""),
-        ("moved nowhere", vec![f64s(&[2, 3])], |x| of(Broadcast { shape: [2, 3].into() }, &[x[0]]), ""),
-        ("moved nowhere", vec![f64s(&[2, 1])], |x| slice(x[0], &[0, 0], &[2, 1], &[1, 4]), ""),
-        ("moved nowhere", vec![f64s(&[2, 1])], |x| of(Flip { axes: vec![1] }, &[x[0]]), ""),
-        ("moved nowhere", vec![f64s(&[1, 3])], |x| of(Pad { low: vec![0; 2], high: vec![0; 2], interior: vec![3, 0] }, &[x[0]]), ""),
-        ("moved nowhere", vec![f64s(&[2, 3])], |x| of(Concat { axis: 1 }, &[x[0]]), ""),
+        ("stop gradient", v(F64, 1), |x| of(StopGradient {}, &[x[0]]), ""),
+        ("movement without effect", vec![f64s(&[2, 3])], |x| of(Reshape { shape: [2, 3].into() }, &[x[0]]), ""),
+        ("movement without effect", vec![f64s(&[2, 3])], |x| of(Permute { axes: vec![0, 1] }, &[x[0]]), ""),
+        ("movement without effect", vec![f64s(&[2, 3])], |x| of(Broadcast { shape: [2, 3].into() }, &[x[0]]), ""),
+        ("movement without effect", vec![f64s(&[2, 1])], |x| slice(x[0], &[0, 0], &[2, 1], &[1, 4]), ""),
+        ("movement without effect", vec![f64s(&[2, 1])], |x| of(Flip { axes: vec![1] }, &[x[0]]), ""),
+        ("movement without effect", vec![f64s(&[1, 3])], |x| of(Pad { low: vec![0; 2], high: vec![0; 2], interior: vec![3, 0] }, &[x[0]]), ""),
+        ("movement without effect", vec![f64s(&[2, 3])], |x| of(Concat { axis: 1 }, &[x[0]]), ""),
         ("reshape twice", vec![f64s(&[2, 6])], |x| x[0].reshape([3, 4]).reshape([4, 3]), "reshape"),
         ("permute twice", vec![f64s(&[2, 3, 4])], |x| x[0].permute(&[2, 0, 1]).permute(&[0, 2, 1]), "permute"),
         ("permute twice", vec![f64s(&[2, 3])], |x| x[0].permute(&[1, 0]).permute(&[1, 0]), ""),
@@ -177,7 +177,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn every_rule_fires_and_keeps_what_it_says() {
+fn every_rule_fires_and_keeps_values() {
     let rules = rules();
     let mut wrong = Vec::new();
     for (name, avals, build, left) in cases() {
@@ -219,7 +219,7 @@ fn every_rule_has_a_case() {
 /// Tests that no rule fires on expressions that are similar to a law but do not satisfy it.
 #[test]
 #[rustfmt::skip]
-fn what_does_not_hold_is_left() {
+fn expressions_similar_to_a_law_stay() {
     let cases: Vec<(Vec<Aval>, Build)> = vec![
         (v(F64, 1), |x| x[0] * 0.0),
         (v(F64, 1), |x| x[0] + 0.0),
@@ -261,7 +261,7 @@ fn what_does_not_hold_is_left() {
 
 /// A product with two readers is not computed twice for a permute of it.
 #[test]
-fn what_others_read_stays() {
+fn values_with_other_readers_stay() {
     let g = graph(&[f64s(&[3, 4]), f64s(&[4, 5])], |x| {
         let product = x[0].dot(x[1], "ik", "kj", "ij");
         vec![product, product.permute(&[1, 0])]

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 /// Tests that values that become equal are merged, and that unused values are dropped.
 #[test]
-fn merges_and_forgets() {
+fn equal_values_are_merged_and_unused_ones_dropped() {
     let g = graph(&[f64s(&[3])], |x| {
         let dead = x[0].cos().sinh();
         let same = dead * 0.0;

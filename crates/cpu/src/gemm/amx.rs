@@ -35,7 +35,7 @@ struct Shape {
 }
 
 /// All eight registers have 16 rows of 64 bytes.
-static WHOLE: Shape = {
+static FULL_TILES: Shape = {
     let (mut bytes, mut rows) = ([0; 16], [0; 16]);
     let mut register = 0;
     while register < 8 {
@@ -46,11 +46,15 @@ static WHOLE: Shape = {
     Shape { palette: 1, start: 0, reserved: [0; 14], bytes, rows }
 };
 
+/// Configures the registers as full tiles.
+///
 /// # Safety
 /// The process has permission to use tiles.
 unsafe fn configure() {
-    // SAFETY: it reads `WHOLE`, a valid configuration; the caller guarantees permission.
-    unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const WHOLE, options(nostack, preserves_flags, readonly)) }
+    // SAFETY: it reads `FULL_TILES`, a valid configuration; the caller guarantees permission.
+    unsafe {
+        asm!("ldtilecfg [{}]", in(reg) &raw const FULL_TILES, options(nostack, preserves_flags, readonly))
+    }
 }
 
 /// Releases the registers, so that a thread switch does not save them.
@@ -69,28 +73,30 @@ unsafe fn release() {
 /// operands are packed panels, or for A also rows of complete groups along k.
 unsafe fn tile(step: &Step<bf16>) {
     #[repr(align(64))]
-    struct Aside([[f32; WIDTH]; WIDTH]);
+    struct Border([[f32; WIDTH]; WIDTH]);
 
     let &Step { c, c_row, rows, last, accumulate, .. } = step;
     // SAFETY: the caller guarantees the memory of `step`; of C only existing rows and columns are accessed.
     unsafe {
         if rows == WIDTH && last == WIDTH {
-            return whole(step);
+            return full_tile(step);
         }
-        let mut aside = Aside([[0.0; WIDTH]; WIDTH]);
+        let mut border = Border([[0.0; WIDTH]; WIDTH]);
         let row = |i: usize| std::slice::from_raw_parts_mut(c.offset(i as isize * c_row), last);
         if accumulate {
-            aside.0.iter_mut().take(rows).enumerate().for_each(|(i, to)| to[..last].copy_from_slice(row(i)));
+            border.0.iter_mut().take(rows).enumerate().for_each(|(i, to)| to[..last].copy_from_slice(row(i)));
         }
-        whole(&Step { c: aside.0.as_mut_ptr().cast(), c_row: WIDTH as isize, ..*step });
-        aside.0.iter().take(rows).enumerate().for_each(|(i, from)| row(i).copy_from_slice(&from[..last]));
+        full_tile(&Step { c: border.0.as_mut_ptr().cast(), c_row: WIDTH as isize, ..*step });
+        border.0.iter().take(rows).enumerate().for_each(|(i, from)| row(i).copy_from_slice(&from[..last]));
     }
 }
 
+/// Computes a tile of C that is not at the border.
+///
 /// # Safety
 /// As for [`tile`], and all rows and columns of the tile exist.
 #[inline(always)]
-unsafe fn whole(step: &Step<bf16>) {
+unsafe fn full_tile(step: &Step<bf16>) {
     let &Step { k, a, a_lane, a_depth, b, c, c_row, accumulate, .. } = step;
     for i in 0..WIDTH {
         let row = c.wrapping_offset(i as isize * c_row);
@@ -98,8 +104,8 @@ unsafe fn whole(step: &Step<bf16>) {
         prefetch_to_write(row.wrapping_add(WIDTH / 2));
     }
     let (a_row, a_stretch) = if a_depth == 1 { (a_lane, 32) } else { (32, STRETCH) };
-    // SAFETY: registers have the shape of `WHOLE`; loads and stores stay within the panels and the tile of C,
-    // which the caller guarantees.
+    // SAFETY: registers have the shape of `FULL_TILES`; loads and stores stay within the panels and the tile
+    // of C, which the caller guarantees.
     unsafe {
         asm!(
             "test {accumulate}, {accumulate}",

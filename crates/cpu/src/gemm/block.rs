@@ -54,12 +54,12 @@ impl<T: Real> Drive<'_, T> {
         let (mr, nr) = plan.tile;
         let group = (GROUP / mr).max(1);
         let _around = Around::new(kernels.around);
-        let room_a = (!plan.direct_a).then(|| Scratch::take::<T>(group * mr * plan.steps));
-        let room_b =
+        let buffer_a = (!plan.direct_a).then(|| Scratch::take::<T>(group * mr * plan.steps));
+        let buffer_b =
             (!plan.direct_b).then(|| Scratch::take::<T>(cols.len().next_multiple_of(nr) * plan.steps));
         let band = (BAND / size_of::<T::Sum>() / cols.len()).max(1).next_multiple_of(mr);
         let mut depth = part.depth.start;
-        while !self.left() {
+        while !self.is_stopped() {
             let steps = plan.steps.min(part.depth.end - depth);
             let stored = steps.next_multiple_of(kernels.deep);
             let last = depth + steps == part.depth.end;
@@ -107,9 +107,9 @@ impl<T: Real> Drive<'_, T> {
             // SAFETY: the buffers hold a strip of rows and all columns of the block, which are within the
             // operands.
             unsafe {
-                match room_b {
+                match buffer_b {
                     None => {
-                        for j in cols.clone().step_by(nr).take_while(|_| !self.left()) {
+                        for j in cols.clone().step_by(nr).take_while(|_| !self.is_stopped()) {
                             let b = panel(j, cols.end, nr);
                             let b = self.strip(&self.problem.b, kernels.pack_b[0], b, None);
                             for i in rows.clone().step_by(mr) {
@@ -118,34 +118,39 @@ impl<T: Real> Drive<'_, T> {
                             }
                         }
                     }
-                    Some(ref room_b) => {
-                        let room_b = room_b.as_ptr::<T>();
-                        for i in rows.clone().step_by(mr).take_while(|_| !self.left()) {
+                    Some(ref buffer_b) => {
+                        let buffer_b = buffer_b.as_ptr::<T>();
+                        for i in rows.clone().step_by(mr).take_while(|_| !self.is_stopped()) {
                             let whole = plan.whole_a && i + mr <= rows.end && steps == stored;
-                            let a = match room_a.as_ref().filter(|_| !whole) {
+                            let a = match buffer_a.as_ref().filter(|_| !whole) {
                                 None => {
                                     let a = panel(i, rows.end, mr);
                                     self.strip(&self.problem.a, kernels.pack_a, a, None)
                                 }
-                                Some(room) => {
+                                Some(buffer) => {
                                     let strip = (i - rows.start) / mr % group;
                                     if strip == 0 {
                                         let end = (i + group * mr).min(rows.end);
-                                        self.pack_rows(panel(i, end, mr), end, room.as_ptr());
+                                        self.pack_rows(panel(i, end, mr), end, buffer.as_ptr());
                                     }
-                                    let data = room.as_ptr::<T>().add(strip * mr * stored).cast_const();
+                                    let data = buffer.as_ptr::<T>().add(strip * mr * stored).cast_const();
                                     Strip { data, lane: 1, depth: mr as isize }
                                 }
                             };
                             for (index, j) in cols.clone().step_by(nr).enumerate() {
-                                let room = room_b.add(index * nr * stored);
+                                let buffer = buffer_b.add(index * nr * stored);
                                 // Packs the panel when the first strip of rows needs it, so that it is in the first-level
                                 // cache.
                                 let (width, packer) = kernels.panel_of(cols.end - j);
                                 let b = if i == rows.start {
-                                    self.strip(&self.problem.b, packer, panel(j, cols.end, width), Some(room))
+                                    self.strip(
+                                        &self.problem.b,
+                                        packer,
+                                        panel(j, cols.end, width),
+                                        Some(buffer),
+                                    )
                                 } else {
-                                    Strip { data: room.cast_const(), lane: 1, depth: width as isize }
+                                    Strip { data: buffer.cast_const(), lane: 1, depth: width as isize }
                                 };
                                 tile(i, a, j, b);
                             }
@@ -172,7 +177,7 @@ impl<T: Real> Drive<'_, T> {
     }
 
     /// Packs strips of rows, from the strip of `panel` up to row `end`.
-    unsafe fn pack_rows(&self, panel: Panel, end: usize, room: *mut T) {
+    unsafe fn pack_rows(&self, panel: Panel, end: usize, buffer: *mut T) {
         let deep = self.kernels.deep;
         let alone = end <= panel.lane + panel.width;
         let stretch = if alone { panel.steps.max(1) } else { STRETCH.max(deep) };
@@ -183,50 +188,50 @@ impl<T: Real> Drive<'_, T> {
                 let part = Panel { lane, lanes, depth: panel.depth + from, steps, ..panel };
                 // SAFETY: the buffer holds these strips, one after the other.
                 unsafe {
-                    let out = room.add((strip * stored + from) * panel.width);
+                    let out = buffer.add((strip * stored + from) * panel.width);
                     self.strip(&self.problem.a, self.kernels.pack_a, part, Some(out));
                 }
             }
         }
     }
 
-    /// Returns the lanes and steps of `panel`: in place, or packed into `room`.
+    /// Returns the lanes and steps of `panel`: in place, or packed into `buffer`.
     unsafe fn strip(
         &self,
         operand: &Operand<'_, T>,
         packer: Packer<T>,
         panel: Panel,
-        room: Option<*mut T>,
+        buffer: Option<*mut T>,
     ) -> Strip<T> {
         let Panel { batch, lane, lanes, depth, steps, width } = panel;
-        match (operand, room) {
+        match (operand, buffer) {
             (Operand::Strided(s), None) => {
                 // SAFETY: the panel is within the operand.
                 let data = unsafe { s.at(batch, lane, depth) };
                 return Strip { data, lane: s.lane, depth: s.depth };
             }
-            (Operand::Strided(s), Some(room)) => {
+            (Operand::Strided(s), Some(buffer)) => {
                 // SAFETY: the panel is within the operand, and the buffer holds it.
-                unsafe { packer(s.at(batch, lane, depth), s.lane, s.depth, lanes, steps, room) }
+                unsafe { packer(s.at(batch, lane, depth), s.lane, s.depth, lanes, steps, buffer) }
             }
-            (Operand::Packed(pack), Some(room)) if self.kernels.deep > 1 => {
+            (Operand::Packed(pack), Some(buffer)) if self.kernels.deep > 1 => {
                 let plain = Scratch::take::<T>(steps * width);
                 // SAFETY: the panel is within the operand, and the buffer holds it. Packed lane by lane, it is a strided
                 // operand.
                 unsafe {
                     pack.pack(panel, std::slice::from_raw_parts_mut(plain.as_ptr(), steps * width));
-                    packer(plain.as_ptr::<T>().cast_const(), 1, width as isize, lanes, steps, room);
+                    packer(plain.as_ptr::<T>().cast_const(), 1, width as isize, lanes, steps, buffer);
                 }
             }
-            (Operand::Packed(pack), Some(room)) => {
+            (Operand::Packed(pack), Some(buffer)) => {
                 // SAFETY: the buffer holds a panel, and scratch memory is always initialized.
-                let room = unsafe { std::slice::from_raw_parts_mut(room, steps * width) };
-                pack.pack(panel, room);
+                let buffer = unsafe { std::slice::from_raw_parts_mut(buffer, steps * width) };
+                pack.pack(panel, buffer);
             }
             // Does not occur: the plan always packs such an operand.
             (Operand::Packed(_), None) => {}
         }
-        let data = room.unwrap_or(std::ptr::null_mut()).cast_const();
+        let data = buffer.unwrap_or(std::ptr::null_mut()).cast_const();
         Strip { data, lane: 1, depth: width as isize }
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Drive<'p, T: Real> {
     pub(super) problem: &'p Problem<'p, T>,
     pub(super) plan: Plan,
     /// If true, the caller has requested a stop.
-    left: AtomicBool,
+    stopped: AtomicBool,
 }
 
 // SAFETY: all tasks read the operands, and each writes its own part of C; the problem's closures are `Sync`.
@@ -37,14 +37,14 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
     }
     // A contiguous column of C is computed as a row of the transposed product, because kernels are faster for many columns.
     if let (1, 1, 2.., Operand::Strided(Strided { lane: 1, .. })) = (n, problem.c.row, m, problem.a) {
-        let given = problem.finish;
+        let original = problem.finish;
         let finish = move |t: Tile<T::Sum>| {
             let (row0, rows, col0, cols) = (t.col0, t.cols, t.row0, t.rows);
-            if let Some(finish) = given {
+            if let Some(finish) = original {
                 finish(Tile { row0, rows, col0, cols, row: 1, ..t });
             }
         };
-        let finish: Option<Finish<'_, T::Sum>> = given.is_some().then_some(&finish);
+        let finish: Option<Finish<'_, T::Sum>> = original.is_some().then_some(&finish);
         // SAFETY: the caller guarantees the problem; transposing a C of one column gives a C of one row.
         return unsafe { run(pool, kernels, &Problem { finish, ..problem.transposed() }) };
     }
@@ -53,7 +53,7 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
         kernels,
         problem,
         plan: Plan::new(problem, kernels, pool.threads()),
-        left: AtomicBool::new(false),
+        stopped: AtomicBool::new(false),
     };
     // SAFETY: `index` is below the number of products, and each call computes its own product.
     let one = |index: usize| unsafe { drive.item(index) };
@@ -68,10 +68,10 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
 }
 
 impl<T: Real> Drive<'_, T> {
-    /// Returns true if a stop is requested. Checked inside of blocks, because a block can take seconds. Only the calling thread
-    /// polls; the others read the flag.
-    pub(super) fn left(&self) -> bool {
-        self.left.load(Relaxed) || (stop::requested() && !self.left.swap(true, Relaxed))
+    /// Returns true if a stop is requested. Checked inside of blocks, because a block can take seconds. The
+    /// first thread that notices the request sets a flag for the others.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Relaxed) || (stop::requested() && !self.stopped.swap(true, Relaxed))
     }
 
     /// Returns the number of blocks of C.

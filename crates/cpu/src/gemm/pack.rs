@@ -20,8 +20,8 @@ pub(crate) const MOST_ROWS: usize = 8;
 pub(crate) trait TransposeBlock: Copy + Default {
     const SIDE: usize = 1;
 
-    /// `out[p * width + lane] = rows[lane][p]` for a full block. Uses no closures, because functions called in
-    /// closures would not be inlined where the instruction set is enabled.
+    /// Transposes a full block: `out[p * width + lane] = rows[lane][p]`. Uses no closures, because functions
+    /// called in closures would not be inlined where the instruction set is enabled.
     ///
     /// # Safety
     /// The processor has AVX2 or NEON; both blocks are valid memory.
@@ -32,6 +32,8 @@ pub(crate) trait TransposeBlock: Copy + Default {
     }
 }
 
+/// Packs a panel on any processor.
+///
 /// # Safety
 /// As for [`Packer`]: the elements of the source exist, and `out` has space for `steps * W`.
 pub(super) unsafe fn portable<T: Copy + Default, const W: usize>(
@@ -46,8 +48,10 @@ pub(super) unsafe fn portable<T: Copy + Default, const W: usize>(
     unsafe { body::<T, W>(source, lane, depth, lanes, steps, out) }
 }
 
+/// Packs a panel, and transposes blocks in registers.
+///
 /// # Safety
-/// As [`portable`], and the processor has AVX2 or NEON.
+/// As for [`portable`], and the processor has AVX2 or NEON.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 #[cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -98,8 +102,10 @@ pub(super) unsafe fn transposing<T: TransposeBlock, const W: usize>(
     }
 }
 
+/// Packs a panel element by element.
+///
 /// # Safety
-/// As [`portable`].
+/// As for [`portable`].
 #[inline(always)]
 unsafe fn body<T: Copy + Default, const W: usize>(
     source: *const T,

@@ -105,7 +105,8 @@ impl Plan {
     }
 }
 
-/// Estimates the cost of one product, in multiplications; an element from memory counts as several.
+/// Estimates the cost of one product in multiplications, where reading an element from memory counts as
+/// several.
 pub(super) fn cost<T: Real>(problem: &Problem<'_, T>, kernels: &Kernels<T>) -> usize {
     let &Problem { m, n, k, .. } = problem;
     2 * m * n * k / kernels.speed + 32 * (m * k + k * n + m * n)

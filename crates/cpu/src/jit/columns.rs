@@ -71,8 +71,8 @@ impl Columns {
                 let x = cut.import(&mut all, inst.args[0]);
                 let access = all.array(few);
                 let sum = all.push(Operation::Load(access.clone()), vec![], inst.dtype);
-                let row = pointwise::find(name(combine)?)?;
-                let value = all.push(Operation::Scalar(Scalar::Pointwise(row)), vec![sum, x], inst.dtype);
+                let op = pointwise::find(name(combine)?)?;
+                let value = all.push(Operation::Scalar(Scalar::Pointwise(op)), vec![sum, x], inst.dtype);
                 all.kernel.stores.push(Store { value, access });
             }
             if now == last {

@@ -7,7 +7,7 @@ use super::allocate::Body;
 use super::encode::*;
 use super::far::Far;
 use super::lower::Lowered;
-use super::machine::{APART, Lanes, Machine};
+use super::machine::{ACCUMULATORS, Lanes, Machine};
 use super::node::{Action, Arg, Fold, Node};
 use super::schedule::{RowPass, Step};
 use std::collections::HashMap;
@@ -50,7 +50,7 @@ impl Table {
 
     /// Returns the word at which an accumulator starts.
     fn fold(self, number: usize) -> usize {
-        self.pitch(self.accesses) + number * APART / 2
+        self.pitch(self.accesses) + number * ACCUMULATORS / 2
     }
 
     /// Returns the number of words of the table.
@@ -72,7 +72,8 @@ pub(super) fn emit<M: Machine>(
     let folds = |t: &RowPass| t.elements.iter().filter(|s| matches!(s, Step::Fold(_))).count();
     let folds = if M::HOLDS_FOLDS { 0 } else { passes.iter().map(folds).max().unwrap_or(0) };
     let accesses = lowered.sizes.len() + kept;
-    let table = Table { accesses, folded: M::FOLDED, lanes: M::LANES, folds: folds * APART / 2, slots: 0 };
+    let table =
+        Table { accesses, folded: M::FOLDED, lanes: M::LANES, folds: folds * ACCUMULATORS / 2, slots: 0 };
     let mut e = Emitter::<M>::new(lowered, table);
     SAVED.iter().for_each(|r| e.asm.push(*r));
     for (a, r) in POINTERS.iter().enumerate().take(table.accesses) {

@@ -133,12 +133,12 @@ fn apply<'n>(scalar: Scalar, args: &[Typed<'n>], to: DType) -> Option<Typed<'n>>
         (Scalar::Select, [Typed::Mask(m), Typed::Float(a), Typed::Float(b)]) => {
             Some(Typed::Float(Value::select(*m, *a, *b)))
         }
-        (Scalar::Pointwise(row), _) => match floats {
-            Some(floats) if row.predicate => functions::test(row.name, &floats).map(Typed::Mask),
-            Some(floats) => functions::float(row.name, &floats).map(Typed::Float),
+        (Scalar::Pointwise(op), _) => match floats {
+            Some(floats) if op.predicate => functions::test(op.name, &floats).map(Typed::Mask),
+            Some(floats) => functions::float(op.name, &floats).map(Typed::Float),
             None => {
                 let masks = args.iter().map(|a| if let Typed::Mask(m) = a { Some(*m) } else { None });
-                functions::logic(row.name, &masks.collect::<Option<Vec<_>>>()?).map(Typed::Mask)
+                functions::logic(op.name, &masks.collect::<Option<Vec<_>>>()?).map(Typed::Mask)
             }
         },
         _ => None,

@@ -6,7 +6,7 @@ use super::node::Fold;
 
 /// Number of separate accumulators. On every machine, element `i` is added to accumulator `i` modulo this number, so that sums
 /// have the same bits.
-pub(super) const APART: usize = 64;
+pub(super) const ACCUMULATORS: usize = 64;
 
 /// The lanes of a vector that exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +31,7 @@ pub(super) trait Machine {
     /// Number of 32-bit lanes of a vector.
     const LANES: usize;
     /// Number of vectors per iteration of a loop that folds.
-    const FOLDED: usize = APART / Self::LANES;
+    const FOLDED: usize = ACCUMULATORS / Self::LANES;
     /// Number of vector registers.
     const VECTORS: usize;
     /// The mask registers; empty if booleans are vectors.
@@ -63,7 +63,7 @@ pub(super) trait Machine {
     /// Selects `yes` where a boolean is true, else `no`.
     fn blend(asm: &mut Assembler, to: u8, flags: u8, yes: Rm, no: u8);
     fn logic(asm: &mut Assembler, logic: Logic, to: u8, a: u8, b: u8);
-    /// `to = fold(to, x)` in the existing lanes.
+    /// Computes `to = fold(to, x)` in the existing lanes.
     fn fold(asm: &mut Assembler, fold: Fold, to: Rm, x: u8, spare: &[u8], lanes: Lanes);
     /// Combines the accumulators of a loop into the first lane of a register: the upper half into the lower half, until
     /// one is left. `from` is the first accumulator. May overwrite all other registers.

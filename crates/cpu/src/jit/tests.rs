@@ -111,11 +111,11 @@ impl Case {
         self.kernel.body.len() - 1
     }
 
-    fn row(&mut self, name: &str, args: &[usize]) -> usize {
-        let row = find(name).unwrap();
+    fn pointwise(&mut self, name: &str, args: &[usize]) -> usize {
+        let op = find(name).unwrap();
         let dtype =
-            if row.predicate || LOGIC.contains(&name) || name == "not" { DType::Bool } else { DType::F32 };
-        self.push(Operation::Scalar(Scalar::Pointwise(row)), args, dtype)
+            if op.predicate || LOGIC.contains(&name) || name == "not" { DType::Bool } else { DType::F32 };
+        self.push(Operation::Scalar(Scalar::Pointwise(op)), args, dtype)
     }
 
     fn number(&mut self, x: f32) -> usize {
@@ -182,7 +182,7 @@ impl Case {
     /// Returns true if some function needs many registers.
     fn is_long(&self) -> bool {
         let long =
-            |i: &Inst| matches!(i.op, Operation::Scalar(Scalar::Pointwise(row)) if LONG.contains(&row.name));
+            |i: &Inst| matches!(i.op, Operation::Scalar(Scalar::Pointwise(op)) if LONG.contains(&op.name));
         self.kernel.axes.len() > 1 && self.kernel.body.iter().any(long)
     }
 
@@ -234,7 +234,7 @@ fn every_function_at_every_length() {
         for name in UNARY.iter().chain(&LONG) {
             let mut case = Case::new(&[n], 1);
             let x = case.load(random, 0, &[1], DType::F32);
-            let y = case.row(name, &[x]);
+            let y = case.pointwise(name, &[x]);
             case.store(random, 0, &[1], y);
             case.check(random, name);
         }
@@ -243,7 +243,7 @@ fn every_function_at_every_length() {
             let (a, b) = (case.load(random, 3, &[1], DType::F32), case.load(random, 0, &[1], DType::F32));
             let c = case.number(SPECIAL[n % SPECIAL.len()]);
             for args in [[a, b], [a, c], [c, b], [a, a]] {
-                let y = case.row(name, &args);
+                let y = case.pointwise(name, &args);
                 case.store(random, 0, &[1], y);
             }
             case.check(random, name);
@@ -252,7 +252,7 @@ fn every_function_at_every_length() {
     for name in TEST {
         let mut case = Case::new(&[77], 1);
         let x = case.load(random, 0, &[1], DType::F32);
-        let y = case.row(name, &[x]);
+        let y = case.pointwise(name, &[x]);
         case.store(random, 0, &[1], y);
         case.check(random, name);
     }
@@ -278,7 +278,7 @@ fn random_body(case: &mut Case, random: &mut Random, insts: usize) -> (Vec<usize
     }
     // The compiler folds functions of constants.
     let first = floats.len() - 1;
-    floats.push(case.row("abs", &[first]));
+    floats.push(case.pointwise("abs", &[first]));
     for _ in 0..insts {
         let last = floats[floats.len() - 1];
         let any =
@@ -290,25 +290,25 @@ fn random_body(case: &mut Case, random: &mut Random, insts: usize) -> (Vec<usize
                 let p = random.of(&masks);
                 floats.push(case.push(Operation::Scalar(Scalar::Cast), &[p], DType::F32));
             }
-            0..3 => floats.push(case.row(random.of(&UNARY), &[a])),
+            0..3 => floats.push(case.pointwise(random.of(&UNARY), &[a])),
             3..6 => {
                 let args = if random.below(2) == 0 { [a, b] } else { [b, a] };
-                floats.push(case.row(random.of(&BINARY), &args));
+                floats.push(case.pointwise(random.of(&BINARY), &args));
             }
-            6 => masks.push(case.row(random.of(&COMPARE), &[a, b])),
+            6 => masks.push(case.pointwise(random.of(&COMPARE), &[a, b])),
             7 if masks.len() > 1 => {
                 let (p, q) = (random.of(&masks), random.of(&masks));
-                masks.push(case.row(random.of(&LOGIC), &[p, q]));
+                masks.push(case.pointwise(random.of(&LOGIC), &[p, q]));
             }
             8 if !masks.is_empty() => {
                 let p = random.of(&masks);
-                masks.push(case.row("not", &[p]));
+                masks.push(case.pointwise("not", &[p]));
             }
             _ if !masks.is_empty() => {
                 let p = random.of(&masks);
                 floats.push(case.push(Operation::Scalar(Scalar::Select), &[p, a, b], DType::F32));
             }
-            _ => floats.push(case.row("add", &[a, b])),
+            _ => floats.push(case.pointwise("add", &[a, b])),
         }
     }
     (floats, masks)
@@ -334,14 +334,14 @@ fn random_kernels() {
 
 /// Tests results that overwrite operands that are not needed afterwards.
 #[test]
-fn in_place() {
+fn results_overwrite_operands() {
     let random = &mut Random(3);
     for n in [1, 15, 16, 31, 64, 65, 200] {
         let mut case = Case::new(&[3, n], 2);
         let strides = case.strides(0);
         let (a, b) = (case.load(random, 0, &strides, DType::F32), case.load(random, 0, &strides, DType::F32));
-        let sum = case.row("add", &[a, b]);
-        let product = case.row("mul", &[sum, b]);
+        let sum = case.pointwise("add", &[a, b]);
+        let product = case.pointwise("mul", &[sum, b]);
         let layout = Layout { offset: 0, strides };
         for (value, buffer) in [(sum, 0), (product, 1)] {
             case.kernel.stores.push(Store { value, access: Access { buffer, layout: layout.clone() } });
@@ -351,13 +351,13 @@ fn in_place() {
 }
 
 #[test]
-fn code_of_other_extents_is_the_same() {
+fn kernels_of_other_extents_share_code() {
     let random = &mut Random(7);
     let mut of = |rows: usize, row: usize, scale: f32| {
         let mut case = Case::new(&[rows, row], 2);
         let x = case.load(random, 3, &[row as i64 + 2, 1], DType::F32);
         let y = case.number(scale);
-        let sum = case.row("mul", &[x, y]);
+        let sum = case.pointwise("mul", &[x, y]);
         case.store(random, 1, &[row as i64, 1], sum);
         let sizes: Vec<(DType, usize)> = case.buffers.iter().map(|(d, b)| (*d, b.len() / d.size())).collect();
         match Native::new(&case.kernel, &sizes) {
@@ -380,7 +380,7 @@ fn many_operands() {
     let mut sum = case.load(random, 0, &[50, 1], DType::F32);
     for k in 0..20 {
         let x = case.load(random, k, &[[50, 1], [0, 1], [1, 0]][k as usize % 3], DType::F32);
-        sum = case.row(["add", "mul", "sub"][k as usize % 3], &[x, sum]);
+        sum = case.pointwise(["add", "mul", "sub"][k as usize % 3], &[x, sum]);
     }
     case.store(random, 0, &[50, 1], sum);
     case.check(random, "many operands");
@@ -398,13 +398,13 @@ fn reductions() {
         for _ in 0..1 + random.below(3) {
             let combine = random.of(&[Combine::Sum, Combine::Max, Combine::Min]);
             let fold = case.fold(combine, last);
-            let scaled = case.row(random.of(&["tanh", "neg", "exp"]), &[fold]);
+            let scaled = case.pointwise(random.of(&["tanh", "neg", "exp"]), &[fold]);
             if random.below(2) == 0 {
                 case.store(random, 0, &[axes[1] as i64, 1, 0], scaled);
             }
-            let minus = case.row(random.of(&BINARY), &[last, scaled]);
+            let minus = case.pointwise(random.of(&BINARY), &[last, scaled]);
             let name = if case_number % 4 == 0 { LONG[0] } else { random.of(&UNARY) };
-            last = case.row(name, &[minus]);
+            last = case.pointwise(name, &[minus]);
         }
         let apart = random.below(2);
         match random.below(3) {
@@ -444,28 +444,28 @@ fn reductions_along_columns() {
         let per_lane = case.load(random, 2, &[l, 1, 0, 0], DType::F32);
         let mut last = floats[0];
         for x in &floats[1..] {
-            last = case.row(random.of(&BINARY), &[last, *x]);
+            last = case.pointwise(random.of(&BINARY), &[last, *x]);
         }
-        let scaled = case.row("exp", &[per_lane]);
-        last = case.row("mul", &[last, scaled]);
+        let scaled = case.pointwise("exp", &[per_lane]);
+        last = case.pointwise("mul", &[last, scaled]);
         for _ in 0..random.below(3) {
             let fold = case.fold(random.of(&[Combine::Sum, Combine::Max, Combine::Min]), last);
-            let own = case.row("tanh", &[fold]);
+            let own = case.pointwise("tanh", &[fold]);
             if random.below(2) == 0 {
                 case.store(random, 0, &[l, 1, 0, 0], own);
             }
-            let two = case.row("add", &[own, per_lane]);
-            last = case.row(random.of(&BINARY), &[last, two]);
+            let two = case.pointwise("add", &[own, per_lane]);
+            last = case.pointwise(random.of(&BINARY), &[last, two]);
         }
         let total = case.fold(Combine::Sum, last);
         match random.below(3) {
             0 => case.store(random, 0, &[l, 1, 0, 0], total),
             1 => {
-                let y = case.row("sub", &[last, total]);
+                let y = case.pointwise("sub", &[last, total]);
                 case.store(random, 3, &rows[0], y);
             }
             _ => {
-                let y = case.row("sub", &[last, total]);
+                let y = case.pointwise("sub", &[last, total]);
                 case.store(random, 3, &rows[0], y);
                 case.store(random, 0, &[l, 1, 0, 0], total);
             }
@@ -476,7 +476,7 @@ fn reductions_along_columns() {
 
 /// Tests numbers of all magnitudes, including those with subnormal results.
 #[test]
-fn functions_everywhere() {
+fn functions_of_numbers_of_all_magnitudes() {
     let random = &mut Random(17);
     let bits: Vec<u8> = (0..1u32 << 18).flat_map(|i| (i << 14 | i >> 4).to_le_bytes()).collect();
     let dense: Vec<u8> = (0..1 << 18).flat_map(|i| (i as f32 * 1e-3 - 131.0).to_le_bytes()).collect();
@@ -484,7 +484,7 @@ fn functions_everywhere() {
         for bytes in [&bits, &dense] {
             let mut case = Case::new(&[1 << 18], 1);
             let x = case.load(random, 0, &[1], DType::F32);
-            let y = case.row(name, &[x]);
+            let y = case.pointwise(name, &[x]);
             case.store(random, 0, &[1], y);
             case.buffers[0].1.clone_from(bytes);
             case.check(random, name);

@@ -42,7 +42,7 @@ fn every_instruction_set_unpacks_the_same_bits() {
 }
 
 #[test]
-fn products_of_few_rows_are_those_of_the_values() {
+fn products_of_few_rows_equal_those_of_unpacked_weights() {
     for format in quantized() {
         let (outputs, width) = (7, 3 * format.block_elements());
         let data = bytes(outputs * format.bytes_of(width).unwrap_or(0), FINITE);
@@ -115,7 +115,7 @@ fn integer_products(products: &[Product], way: Option<Isa>) {
 }
 
 #[test]
-fn integer_products_are_those_of_rounded_activations() {
+fn integer_products_equal_those_of_rounded_activations() {
     for (format, way) in quantized().flat_map(|format| ways().map(move |way| (format, way))) {
         // Widths with and without an incomplete piece of 128, of one panel and of several. Outputs for a part of a task and for
         // several tasks.
@@ -215,7 +215,7 @@ fn activations_that_are_not_finite_give_nan() {
 }
 
 #[test]
-fn products_of_the_same_activations_have_the_same_bits_together() {
+fn products_computed_together_have_the_bits_of_separate_ones() {
     for format in quantized() {
         let width = 288usize.next_multiple_of(format.block_elements());
         for count in [1, 3, 9] {

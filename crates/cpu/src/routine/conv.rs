@@ -28,13 +28,13 @@ const PRODUCTS: usize = 1 << 20;
 /// As for [`run`](super::run).
 pub(super) unsafe fn convolve(call: &Call<'_>, window: &Window) -> Result<bool> {
     // The reference evaluates convolutions without elements.
-    if call.of(0).shape.numel() == 0 || call.of(1).shape.numel() == 0 {
+    if call.operand_type(0).shape.numel() == 0 || call.operand_type(1).shape.numel() == 0 {
         return Ok(false);
     }
     // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; each arm
     // uses the element type of the dtype.
     unsafe {
-        match call.of(0).dtype {
+        match call.operand_type(0).dtype {
             DType::F32 => run::<f32>(call, window, call.operand(0), call.operand(1), call.result(0)),
             DType::F64 => run::<f64>(call, window, call.operand(0), call.operand(1), call.result(0)),
             dtype if dtype.class() == Class::Float => narrow(call, window, dtype)?,
@@ -46,13 +46,13 @@ pub(super) unsafe fn convolve(call: &Call<'_>, window: &Window) -> Result<bool> 
 
 /// Convolves half-precision floats: converts the operands to `f32` and rounds the result.
 unsafe fn narrow(call: &Call<'_>, window: &Window, dtype: DType) -> Result<()> {
-    let room = |n: usize| {
+    let allocate = |n: usize| {
         let bytes = n * size_of::<f32>();
         Storage::zeroed(bytes).ok_or_else(|| Error::new(Kind::Memory { bytes }))
     };
-    let (x, w) = (call.of(0).shape.numel(), call.of(1).shape.numel());
+    let (x, w) = (call.operand_type(0).shape.numel(), call.operand_type(1).shape.numel());
     let n = call.routine.results[0].shape.numel();
-    let (wide, out) = ([(x, room(x)?), (w, room(w)?)], room(n)?);
+    let (wide, out) = ([(x, allocate(x)?), (w, allocate(w)?)], allocate(n)?);
     for (i, (n, storage)) in wide.iter().enumerate() {
         let (from, to) =
             (Elements(call.memory.0[call.routine.ins[i]]), Elements(storage.as_ptr().cast::<f32>()));
@@ -94,7 +94,8 @@ struct Shape {
 
 impl Shape {
     fn new(call: &Call<'_>, window: &Window) -> Shape {
-        let (x, w, y) = (&call.of(0).shape, &call.of(1).shape, &call.routine.results[0].shape);
+        let (x, w, y) =
+            (&call.operand_type(0).shape, &call.operand_type(1).shape, &call.routine.results[0].shape);
         let axis = |i: usize| Axis {
             extent: x[3 + i],
             step: x[4 + i..].iter().product(),
@@ -124,7 +125,8 @@ impl Shape {
         self.axes.iter().all(Axis::is_plain)
     }
 
-    /// Returns true if each output position reads exactly the operand's element at that position.
+    /// Returns true if each output position reads exactly the operand's element at that position. Only for
+    /// operands that [`Shape::is_plain`] accepts.
     fn is_pointwise(&self) -> bool {
         self.window == 1 && self.axes.iter().all(|a| a.stride == 1 && a.positions == a.extent)
     }
@@ -181,19 +183,19 @@ unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
     w: &[T],
     out: Elements<T>,
 ) {
-    let given = Shape::new(call, window);
-    if given.images * given.groups * given.outputs * given.positions == 0 {
+    let original = Shape::new(call, window);
+    if original.images * original.groups * original.outputs * original.positions == 0 {
         return;
     }
-    let s = given.spread();
+    let s = original.spread();
     let (steps, starts) = (steps(s.channels, s.space, &s.axes), Starts::new(&s.axes));
     let run = s.axes.last().map_or(1, |a| if a.dilation as usize * a.step == 1 { a.window } else { 1 });
-    let run = Run { call, given: &given, s: &s, steps: &steps, run, starts: &starts, w, out };
+    let run = Run { call, original: &original, s: &s, steps: &steps, run, starts: &starts, w, out };
     // SAFETY: the caller guarantees operands and a result of these shapes, and that no other thread accesses
     // the result.
     unsafe {
         match () {
-            () if given.is_shifted::<T>() => run.shifted(x),
+            () if original.is_shifted::<T>() => run.shifted(x),
             () if s.is_merged() => run.merged(x),
             () => run.images(x),
         }
@@ -203,8 +205,8 @@ unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
 /// The state of a convolution.
 struct Run<'a, T> {
     call: &'a Call<'a>,
-    /// The extents without explicit zeros, and those with explicit zeros around and between the elements.
-    given: &'a Shape,
+    /// The extents without explicit zeros, and with explicit zeros around and between the elements.
+    original: &'a Shape,
     s: &'a Shape,
     steps: &'a [usize],
     run: usize,
@@ -221,19 +223,19 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
 
     /// Copies channels and writes their explicit zeros.
     fn spread(&self, x: &[T], channels: Range<usize>, to: &mut [T]) {
-        let (given, space) = (self.given, self.s.space);
+        let (original, space) = (self.original, self.s.space);
         for (c, to) in channels.zip(to.chunks_exact_mut(space)) {
-            spread(&x[c * given.space..][..given.space], &given.axes, to);
+            spread(&x[c * original.space..][..original.space], &original.axes, to);
         }
     }
 
     /// Computes one product per group, with the output positions of all images as its columns.
     unsafe fn merged(&self, x: &[T]) {
-        let (&Run { call, s, steps, run, starts, out, .. }, given) = (self, self.given);
+        let (&Run { call, s, steps, run, starts, out, .. }, original) = (self, self.original);
         let (image, columns, result) =
             (s.groups * s.channels * s.space, s.images * s.positions, s.outputs * s.positions);
         let scratch;
-        let x = if given.is_plain() {
+        let x = if original.is_plain() {
             x
         } else {
             scratch = Scratch::take::<T>(s.images * image);
@@ -270,7 +272,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
     /// Computes one product per image and group, with all positions of the window as rows, and adds the parts of the
     /// product at their output positions.
     unsafe fn shifted(&self, x: &[T]) {
-        let (&Run { call, out, .. }, s) = (self, self.given);
+        let (&Run { call, out, .. }, s) = (self, self.original);
         let (image, result) = (s.channels * s.space, s.outputs * s.positions);
         let each = s.outputs * s.channels * s.window;
         let transposed = Scratch::take::<T>(s.groups * each);
@@ -313,11 +315,11 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
 
     /// Computes one product per image and group.
     unsafe fn images(&self, x: &[T]) {
-        let (&Run { call, s, steps, run, starts, out, .. }, given) = (self, self.given);
+        let (&Run { call, s, steps, run, starts, out, .. }, original) = (self, self.original);
         let (image, result) = (s.channels * s.space, s.outputs * s.positions);
         let one = |at: usize| {
             let scratch;
-            let x = if given.is_plain() {
+            let x = if original.is_plain() {
                 &x[at * image..][..image]
             } else {
                 scratch = Scratch::take::<T>(image);

@@ -11,12 +11,14 @@ use gradus_ir::{DType, Result};
 pub(super) unsafe fn fold(call: &Call<'_>, window: &Window) -> Result<bool> {
     // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; `T` and `Z`
     // are the element type of the dtype.
-    unsafe { with_element!(call.of(0).dtype, T => sums::<T>(call, window), Z => sums::<Z>(call, window)) }
+    unsafe {
+        with_element!(call.operand_type(0).dtype, T => sums::<T>(call, window), Z => sums::<Z>(call, window))
+    }
     Ok(true)
 }
 
 unsafe fn sums<T: Element>(call: &Call<'_>, window: &Window) {
-    let (from, to) = (&call.of(0).shape, &call.routine.results[0].shape);
+    let (from, to) = (&call.operand_type(0).shape, &call.routine.results[0].shape);
     let n = window.size.len();
     let lead = to.rank() - n;
     let (windows, space): (usize, usize) = (from[lead..].iter().product(), to[lead..].iter().product());

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Returns the integers of operand 1, or an error if one is out of range.
 unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> {
-    let aval = call.of(1);
+    let aval = call.operand_type(1);
     let all = if aval.dtype == DType::I64 {
         // SAFETY: `i64` is the element type of the operand's dtype.
         Cow::Borrowed(unsafe { call.operand::<i64>(1) })
@@ -44,7 +44,7 @@ unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> 
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn take(call: &Call<'_>, axis: usize) -> Result<bool> {
-    let aval = call.of(0);
+    let aval = call.operand_type(0);
     let (rows, n, width) = around(&aval.shape, axis);
     // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses.
     let index = unsafe { indices(call, n)? };
@@ -104,7 +104,7 @@ unsafe fn take_each<T>(
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn scatter(call: &Call<'_>, axis: usize, combine: Option<Combine>) -> Result<bool> {
-    let (_, n, _) = around(&call.of(0).shape, axis);
+    let (_, n, _) = around(&call.operand_type(0).shape, axis);
     // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses.
     let index = unsafe { indices(call, n)? };
     if index.len() >= NONE as usize {
@@ -113,7 +113,7 @@ pub(super) unsafe fn scatter(call: &Call<'_>, axis: usize, combine: Option<Combi
     // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; `T` and `Z`
     // are the element type of the dtype.
     unsafe {
-        with_element!(call.of(0).dtype,
+        with_element!(call.operand_type(0).dtype,
             T => match combine {
                 None => write::<T>(call, axis, &index, |_, u| u),
                 Some(Combine::Sum) => write::<T>(call, axis, &index, |a, b| Combined::combine(Combine::Sum, a, b)),
@@ -133,7 +133,7 @@ const NONE: u32 = u32::MAX;
 /// Number of elements of a slice that are combined together.
 const BLOCK: usize = 64;
 
-/// If there is at least one update for this many elements of one axis, [`write_each`] scatters them.
+/// [`write_each`] scatters updates of single elements if there is at least one update per this many elements.
 const FEW: usize = 8;
 /// Number of elements in a span, whose sums are held together.
 const SPAN: usize = 1 << 15;
@@ -147,7 +147,7 @@ unsafe fn write_each<T: Element>(
     index: &[i64],
     combine: impl Fn(T::Carrier, T::Carrier) -> T::Carrier + Sync,
 ) {
-    let n = call.of(0).shape.numel();
+    let n = call.operand_type(0).shape.numel();
     let (base, out) = (Elements(call.memory.0[call.routine.ins[0]].cast::<T>()), call.result::<T>(0));
     // SAFETY: `T` is the element type of the operand's dtype.
     let updates = unsafe { call.operand::<T>(2) };
@@ -238,7 +238,7 @@ unsafe fn write<T: Element>(
     index: &[i64],
     combine: impl Fn(T::Carrier, T::Carrier) -> T::Carrier + Sync,
 ) {
-    let (rows, n, width) = around(&call.of(0).shape, axis);
+    let (rows, n, width) = around(&call.operand_type(0).shape, axis);
     if rows * width == 1 && index.len() >= n / FEW {
         // SAFETY: the caller guarantees that `T` is the element type and that no other thread accesses the
         // result.

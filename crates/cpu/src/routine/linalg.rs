@@ -44,7 +44,7 @@ type Factorise<N> = fn(Task, &[Vec<N>]) -> std::result::Result<Vec<Part<N>>, Fai
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn factorise(call: &Call<'_>, kind: Factorisation) -> Result<bool> {
-    let a = call.of(0);
+    let a = call.operand_type(0);
     let (true, [.., rows, cols]) = (is_factorised(kind, a.dtype), &a.shape[..]) else {
         return Ok(false);
     };
@@ -93,15 +93,16 @@ unsafe fn each<E: Copy + 'static, N: Number + 'static, R: 'static>(
     store: fn(N) -> E,
     real: fn(f64) -> R,
 ) -> Result<bool> {
-    let count = call.of(0).shape[..call.of(0).rank() - 2].iter().product::<usize>();
-    let mut room: Vec<N> = Vec::new();
-    if room.try_reserve_exact(COPIES.saturating_mul(task.size.rows * task.size.cols)).is_err() {
+    let count = call.operand_type(0).shape[..call.operand_type(0).rank() - 2].iter().product::<usize>();
+    // Returns an error here, because a failed allocation in the factorisation would abort the process.
+    let mut probe: Vec<N> = Vec::new();
+    if probe.try_reserve_exact(COPIES.saturating_mul(task.size.rows * task.size.cols)).is_err() {
         return Err(Error::value(
             "the operand",
             "is too large: there is not enough memory for its factorisation",
         ));
     }
-    drop(room);
+    drop(probe);
     for b in 0..count {
         let mut ins = Vec::with_capacity(call.routine.types.len());
         for (i, aval) in call.routine.types.iter().enumerate() {

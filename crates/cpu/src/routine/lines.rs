@@ -40,7 +40,7 @@ pub(super) unsafe fn cumulate(call: &Call<'_>, combine: Combine, axis: usize, re
     // SAFETY: the caller guarantees buffers of the stated types that no other thread accesses; `T` and `Z` are the
     // element type of the dtype.
     unsafe {
-        with_element!(call.of(0).dtype,
+        with_element!(call.operand_type(0).dtype,
             T => match combine {
                 Combine::Sum => run_along::<T>(call, Combine::Sum, axis, reverse),
                 Combine::Max => run_along::<T>(call, Combine::Max, axis, reverse),
@@ -55,7 +55,7 @@ pub(super) unsafe fn cumulate(call: &Call<'_>, combine: Combine, axis: usize, re
 
 #[inline(always)]
 unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, reverse: bool) {
-    let (rows, n, width) = around(&call.of(0).shape, axis);
+    let (rows, n, width) = around(&call.operand_type(0).shape, axis);
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let out = call.result::<T>(0);
@@ -116,16 +116,16 @@ unsafe fn walk<T: Element, const N: usize>(
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn arg_reduce(call: &Call<'_>, largest: bool, axis: usize) -> Result<bool> {
-    let last = axis + 1 == call.of(0).shape.rank();
+    let last = axis + 1 == call.operand_type(0).shape.rank();
     // SAFETY: the caller guarantees buffers of the stated types that no other thread accesses; `T` is the element
     // type of the dtype.
     unsafe {
-        match call.of(0).dtype {
+        match call.operand_type(0).dtype {
             DType::F32 if last => return first_extreme::<f32>(call, largest),
             DType::F64 if last => return first_extreme::<f64>(call, largest),
             _ => {}
         }
-        with_element!(call.of(0).dtype,
+        with_element!(call.operand_type(0).dtype,
             T => if largest {
                 extreme::<T>(call, axis, |x| x.rank())
             } else {
@@ -144,7 +144,7 @@ unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
     call: &Call<'_>,
     largest: bool,
 ) -> Result<bool> {
-    let shape = &call.of(0).shape;
+    let shape = &call.operand_type(0).shape;
     let (rows, n, _) = around(shape, shape.rank() - 1);
     if n == 0 {
         return Ok(false);
@@ -175,7 +175,7 @@ unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
 /// Finds the first position of the largest rank along each line.
 #[inline(always)]
 unsafe fn extreme<T: Ordered>(call: &Call<'_>, axis: usize, rank: impl Fn(T) -> u64 + Sync) {
-    let (rows, n, width) = around(&call.of(0).shape, axis);
+    let (rows, n, width) = around(&call.operand_type(0).shape, axis);
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let out: Elements<i64> = call.result(0);

@@ -95,7 +95,7 @@ struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// Returns the type of an operand.
-    fn of(&self, i: usize) -> &'a Aval {
+    fn operand_type(&self, i: usize) -> &'a Aval {
         &self.routine.types[i]
     }
 
@@ -105,7 +105,7 @@ impl<'a> Call<'a> {
     /// `T` is the element type of the operand's dtype, and no thread writes to the operand while the slice
     /// lives.
     unsafe fn operand<T>(&self, i: usize) -> &'a [T] {
-        let n = self.of(i).shape.numel();
+        let n = self.operand_type(i).shape.numel();
         if n == 0 {
             return &[];
         }

@@ -14,12 +14,12 @@ pub(super) unsafe fn sort(
     descending: bool,
     first: Option<usize>,
 ) -> Result<bool> {
-    let extent = call.of(0).shape[axis];
+    let extent = call.operand_type(0).shape[axis];
     let count = first.unwrap_or(extent);
     // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; `T` is the
     // element type of the dtype.
     unsafe {
-        with_element!(call.of(0).dtype,
+        with_element!(call.operand_type(0).dtype,
             T => if size_of::<T>() <= 4 && extent <= u32::MAX as usize {
                 sorted::<T, u64>(call, axis, descending, count)
             } else {
@@ -69,7 +69,7 @@ impl Pair for (u64, usize) {
 
 /// Sorts each line by rank, and equal ranks by position, so that the sort is stable.
 unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: bool, count: usize) {
-    let (rows, n, width) = around(&call.of(0).shape, axis);
+    let (rows, n, width) = around(&call.operand_type(0).shape, axis);
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let (values, positions): (Elements<T>, Elements<i64>) = (call.result(0), call.result(1));
@@ -79,7 +79,7 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
     let few = count < n / FEW && count <= LONG;
     let work = if few { n } else { 16 * n } * size_of::<T>();
     call.parts(rows * width, work, |from, to| {
-        let mut pairs: Vec<K> = Vec::with_capacity(if few { 2 * count + MORE } else { n });
+        let mut pairs: Vec<K> = Vec::with_capacity(if few { 2 * count + EXTRA } else { n });
         let mut spare = Vec::new();
         for line in from..to {
             let start = line / width * n * width + line % width;
@@ -90,8 +90,8 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
             } else if few {
                 least(&mut pairs, (0..n).map(|k| &x[start + k * width..][..1]), count, rank);
             } else {
-                for from in (0..n).step_by(LOOKED).take_while(|_| !stop::requested()) {
-                    let some = from..n.min(from + LOOKED);
+                for from in (0..n).step_by(POLL_STRIDE).take_while(|_| !stop::requested()) {
+                    let some = from..n.min(from + POLL_STRIDE);
                     pairs.extend(some.map(|k| K::new(rank(x[start + k * width]), k)));
                 }
             }
@@ -107,7 +107,7 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
             pairs.truncate(count);
             let start_out = line / width * count * width + line % width;
             for (k, &p) in pairs.iter().enumerate() {
-                if k % LOOKED == 0 && stop::requested() {
+                if k % POLL_STRIDE == 0 && stop::requested() {
                     return;
                 }
                 let (at, p) = (start_out + k * width, p.position());
@@ -126,10 +126,10 @@ const FEW: usize = 8;
 /// Number of elements that are compared together.
 const CHUNK: usize = 32;
 /// Number of pairs that are collected, in addition to twice the requested number, before all but the least are dropped.
-const MORE: usize = 256;
+const EXTRA: usize = 256;
 
 /// Number of elements processed between two polls for a stop.
-const LOOKED: usize = 1 << 18;
+const POLL_STRIDE: usize = 1 << 18;
 
 /// Collects the least pairs of a line, in any order. Most chunks are skipped after one comparison with the current bound.
 fn least<'a, T: Ordered + 'a, K: Pair>(
@@ -145,7 +145,7 @@ fn least<'a, T: Ordered + 'a, K: Pair>(
     // because among them the first positions are kept.
     let (mut enough, mut bound, mut k) = (false, 0, 0usize);
     for chunk in chunks {
-        if k.is_multiple_of(LOOKED) && stop::requested() {
+        if k.is_multiple_of(POLL_STRIDE) && stop::requested() {
             return;
         }
         if !enough || chunk.iter().fold(false, |near, x| near | (rank(*x) < bound)) {
@@ -155,7 +155,7 @@ fn least<'a, T: Ordered + 'a, K: Pair>(
                     pairs.push(K::new(own, k));
                 }
             }
-            if pairs.len() > 2 * count + MORE - CHUNK {
+            if pairs.len() > 2 * count + EXTRA - CHUNK {
                 keep_least(pairs, count);
                 (enough, bound) = (true, pairs[count - 1].rank());
             }
@@ -183,7 +183,7 @@ const DIGIT: u32 = 11;
 fn by_digits<K: Pair>(pairs: &mut Vec<K>, spare: &mut Vec<K>) {
     let digit = |p: K, d: usize| (p.rank() >> (d as u32 * DIGIT)) as usize % (1 << DIGIT);
     let mut counts = vec![[0usize; 1 << DIGIT]; K::BITS.div_ceil(DIGIT) as usize];
-    for some in pairs.chunks(LOOKED).take_while(|_| !stop::requested()) {
+    for some in pairs.chunks(POLL_STRIDE).take_while(|_| !stop::requested()) {
         for &p in some {
             for (d, counts) in counts.iter_mut().enumerate() {
                 counts[digit(p, d)] += 1;
@@ -197,7 +197,7 @@ fn by_digits<K: Pair>(pairs: &mut Vec<K>, spare: &mut Vec<K>) {
         }
         let mut next = 0;
         positions.iter_mut().for_each(|position| next += std::mem::replace(position, next));
-        for some in pairs.chunks(LOOKED).take_while(|_| !stop::requested()) {
+        for some in pairs.chunks(POLL_STRIDE).take_while(|_| !stop::requested()) {
             for &p in some {
                 let position = &mut positions[digit(p, d)];
                 spare[*position] = p;

@@ -149,13 +149,14 @@ impl<T: Packable> Patches<'_, T> {
             let from = image * self.image + starts.rows[row] + position * starts.stride;
             let count = (starts.row - position).min(lanes - lane);
             let rows = Rows { x: &self.x[from..], steps, width, count, stride: starts.stride };
-            // More lanes than exist may be written if the destination row has further lanes, which are written later.
+            // More than `count` lanes may be copied if source and destination have them: later copies replace
+            // the additional lanes.
             let left = self.x.len() - from - steps.last().copied().unwrap_or(0);
-            let room = left.min(width - lane);
+            let available = left.min(width - lane);
             match count {
                 _ if starts.stride > 1 => rows.each(&mut out[lane..]),
-                1..=3 if room >= 4 => rows.few::<4>(&mut out[lane..]),
-                5..=8 if room >= 8 => rows.few::<8>(&mut out[lane..]),
+                1..=3 if available >= 4 => rows.few::<4>(&mut out[lane..]),
+                5..=8 if available >= 8 => rows.few::<8>(&mut out[lane..]),
                 1 => rows.few::<1>(&mut out[lane..]),
                 2 => rows.few::<2>(&mut out[lane..]),
                 3 => rows.few::<3>(&mut out[lane..]),

@@ -54,10 +54,11 @@ pub(super) fn spread_axes(axes: &[Axis]) -> Vec<Axis> {
 /// Writes one channel with its explicit zeros.
 pub(super) fn spread<T: Copy + Default>(x: &[T], axes: &[Axis], out: &mut [T]) {
     out.fill(T::default());
-    lay(x, axes, out);
+    copy_elements(x, axes, out);
 }
 
-fn lay<T: Copy>(x: &[T], axes: &[Axis], out: &mut [T]) {
+/// Copies the elements to their positions between the zeros.
+fn copy_elements<T: Copy>(x: &[T], axes: &[Axis], out: &mut [T]) {
     let Some((axis, inner)) = axes.split_first() else {
         if let (Some(to), Some(x)) = (out.first_mut(), x.first()) {
             *to = *x;
@@ -74,6 +75,6 @@ fn lay<T: Copy>(x: &[T], axes: &[Axis], out: &mut [T]) {
     let size: usize = inner.iter().map(Axis::reach).product();
     for i in 0..count {
         let at = (first + i * axis.base as usize) * size;
-        lay(&x[(element + i) * axis.step..], inner, &mut out[at..at + size]);
+        copy_elements(&x[(element + i) * axis.step..], inner, &mut out[at..at + size]);
     }
 }

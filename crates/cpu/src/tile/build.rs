@@ -224,9 +224,9 @@ impl TileProgram {
             let class = (bytes, line.kind.size(), line.level);
             if reuse {
                 // The result of a loop may reuse the register of an operand whose last use is this loop.
-                let alone = matches!(line.task, Task::Loop(_));
+                let overwrites_operand = matches!(line.task, Task::Loop(_));
                 taken.retain(|&(until, at, size)| {
-                    let over = until < i || (until == i && alone);
+                    let over = until < i || (until == i && overwrites_operand);
                     if over {
                         free.push((at, size));
                     }

@@ -191,16 +191,16 @@ fn float<T: 'static + Copy>(
     own: Kind,
 ) -> Option<Lanes<T>> {
     match scalar {
-        Scalar::Pointwise(row) if row.predicate && row.arity == 1 => loops.test(row.name).map(Lanes::Test),
+        Scalar::Pointwise(op) if op.predicate && op.arity == 1 => loops.test(op.name).map(Lanes::Test),
         _ => each(loops, scalar, to, own),
     }
 }
 
 fn each<T: 'static + Copy>(loops: &'static Each<T>, scalar: Scalar, to: Kind, own: Kind) -> Option<Lanes<T>> {
     match scalar {
-        Scalar::Pointwise(row) if row.predicate => loops.compare(row.name).map(Lanes::Compare),
-        Scalar::Pointwise(row) if row.arity == 1 => loops.unary(row.name).map(Lanes::Unary),
-        Scalar::Pointwise(row) if row.arity == 2 => loops.binary(row.name).map(Lanes::Binary),
+        Scalar::Pointwise(op) if op.predicate => loops.compare(op.name).map(Lanes::Compare),
+        Scalar::Pointwise(op) if op.arity == 1 => loops.unary(op.name).map(Lanes::Unary),
+        Scalar::Pointwise(op) if op.arity == 2 => loops.binary(op.name).map(Lanes::Binary),
         Scalar::Select if to == own => Some(Lanes::Select(loops.select)),
         _ => None,
     }

@@ -10,10 +10,10 @@ pub(super) struct Splat(pub(super) Vec<u128>);
 
 impl Splat {
     pub(super) fn new(l: &Literal, n: usize) -> Splat {
-        let mut room = vec![0u128; n];
+        let mut elements = vec![0u128; n];
         // SAFETY: the buffer has 16 bytes for each of `n` elements, and no kind needs more.
-        unsafe { scalar::fill(l, room.as_mut_ptr().cast(), n) };
-        Splat(room)
+        unsafe { scalar::fill(l, elements.as_mut_ptr().cast(), n) };
+        Splat(elements)
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) const ALL: [&str; 10] = [
     "slices of sums along columns",
     "a kernel by columns",
     "rows in parts",
-    "a product that is finished in place",
+    "a product with a fused kernel",
     "a reduction in two passes",
     "a recomputed value",
     "a temporary that overwrites another",
@@ -49,7 +49,7 @@ pub(crate) fn reached(graph: &Graph, plan: &Plan, free: &Simplified) -> [bool; A
         kernels.iter().any(|k| !k.columns && k.row_length() > LONG),
         steps.iter().any(|s| matches!(s, Step::Contract(c) if c.finish.is_some())),
         done(&|op| matches!(op, Operation::Reduce(_))) > wanted(&|name| ["sum", "max"].contains(&name)),
-        done(&|op| matches!(op, Operation::Scalar(Scalar::Pointwise(row)) if function(row.name)))
+        done(&|op| matches!(op, Operation::Scalar(Scalar::Pointwise(p)) if function(p.name)))
             > wanted(&function),
         taken_over(plan),
         plan.donors.iter().any(Option::is_some),

@@ -52,14 +52,14 @@ pub(crate) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
     let narrow = m < BLOCK || n < BLOCK;
     let few = c.products() * m * n <= 1 << 12 && k >= 256 && request.limits.barriers == Barriers::Cheap;
     // Software adapters end loops after 65,535 iterations.
-    let endless = k >= 1 << 15;
-    if !float || narrow || few || endless || k == 0 {
+    let long = k >= 1 << 15;
+    if !float || narrow || few || long || k == 0 {
         return reduction::launches(request);
     }
     if let Some(finish) = &c.finish
         && !epilogue::fits(c)
     {
-        // The fused kernel reads other elements of the product than the one it writes, so it runs after the product.
+        // The fused kernel cannot run on the sums as they are computed, so it runs after the product.
         let alone = Contraction { finish: None, ..c.clone() };
         let mut all = launches(&Request { c: &alone, raw: true, ..*request })?;
         let Request { program, limits, dialect, text, .. } = *request;

@@ -103,7 +103,7 @@ impl Call<'_> {
             dtype,
             level: Level::Element,
         };
-        let row = |row| Operation::Scalar(Scalar::Pointwise(row));
+        let scalar = |op| Operation::Scalar(Scalar::Pointwise(op));
         let number = |d: DType, x: i64| Operation::Constant(gradus_ir::Literal::int_scalar(d, x));
         let along = Layout { offset: 0, strides: vec![1] };
         // Compares indices as 64-bit integers, which can represent every extent.
@@ -112,9 +112,9 @@ impl Call<'_> {
             inst(Operation::Scalar(Scalar::Cast), &[0], DType::I64),
             inst(number(DType::I64, 0), &[], DType::I64),
             inst(number(DType::I64, extent as i64), &[], DType::I64),
-            inst(row(&pointwise::compare::ge), &[1, 2], DType::Bool),
-            inst(row(&pointwise::compare::lt), &[1, 3], DType::Bool),
-            inst(row(&pointwise::logic::and), &[4, 5], DType::Bool),
+            inst(scalar(&pointwise::compare::ge), &[1, 2], DType::Bool),
+            inst(scalar(&pointwise::compare::lt), &[1, 3], DType::Bool),
+            inst(scalar(&pointwise::logic::and), &[4, 5], DType::Bool),
             inst(number(DType::U32, i64::from(u32::MAX)), &[], DType::U32),
             inst(Operation::Index(along), &[], DType::U32),
             inst(Operation::Scalar(Scalar::Select), &[6, 7, 8], DType::U32),

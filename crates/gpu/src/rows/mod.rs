@@ -15,7 +15,7 @@ use gradus_compile::{Access, Kernel, Level, Operation, Text};
 use passes::passes;
 use walk::{Lanes, Walk};
 
-/// Number of elements that a thread sums before it adds the sum to the total; this limits rounding errors.
+/// Number of iterations of a thread after which it adds its sum to the total; this limits rounding errors.
 const BLOCK: usize = 64;
 /// Largest number of iterations of one thread on software adapters: llvmpipe ends loops after 65,535 iterations in total.
 const LONGEST: usize = 1 << 15;
@@ -33,7 +33,7 @@ pub(crate) struct Shares {
     lanes: usize,
     /// If true, neighbouring threads process neighbouring rows.
     columns: bool,
-    /// If true, sums are long.
+    /// If true, the sums of a thread are long, so they are computed in blocks of [`BLOCK`] iterations.
     long: bool,
     /// Number of iterations, if the row is unrolled.
     unrolled: Option<usize>,

@@ -15,7 +15,7 @@ use gradus_ir::ops::Combine;
 pub(super) type Lanes = Vec<(Point, Vec<Option<String>>)>;
 
 /// A reduction in progress: its instruction, its combination, and the name of its variable.
-type Found = (usize, Combine, String);
+type Reduction = (usize, Combine, String);
 
 /// One pass over a row.
 pub(super) struct Walk<'a> {
@@ -44,7 +44,7 @@ impl Walk<'_> {
         let stored: Vec<usize> = (0..kernel.stores.len())
             .filter(|k| self.stores && kernel.body[kernel.stores[*k].value].level == Level::Element)
             .collect();
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<Reduction> = Vec::new();
         for &i in &pass.rows {
             let Operation::Reduce(how) = kernel.body[i].op else { continue };
             let dtype = kernel.body[i].dtype;
@@ -65,7 +65,7 @@ impl Walk<'_> {
     }
 
     /// Writes all iterations one after the other.
-    #[expect(clippy::too_many_arguments, reason = "what a pass has")]
+    #[expect(clippy::too_many_arguments, reason = "the parameters of a pass")]
     fn unrolled(
         &self,
         b: &mut Build<'_>,
@@ -73,7 +73,7 @@ impl Walk<'_> {
         values: &[Option<String>],
         kept: &mut Vec<Lanes>,
         iterations: usize,
-        found: &[Found],
+        found: &[Reduction],
         stored: &[usize],
     ) -> Result<(), String> {
         let lanes = self.shares.lanes as u32;
@@ -120,7 +120,7 @@ impl Walk<'_> {
         b: &mut Build<'_>,
         pass: &Pass,
         values: &[Option<String>],
-        found: &[Found],
+        found: &[Reduction],
         stored: &[usize],
     ) -> Result<(), String> {
         let kernel = self.nest.kernel;
@@ -196,16 +196,16 @@ impl Walk<'_> {
         }
         let wanted = (0..kernel.body.len()).filter(|i| pass.elements[*i]);
         for i in wanted.filter(|_| self.shares.lanes == 4) {
-            let (Operation::Load(access), Some(place)) = (&kernel.body[i].op, self.nest.load(i)) else {
+            let (Operation::Load(access), Some(element)) = (&kernel.body[i].op, self.nest.load(i)) else {
                 continue;
             };
             if each[0].1[i].is_some() {
                 continue;
             }
-            if in_words(kernel, access, 4) && b.dtype(place.buffer).size() <= 4 {
-                let at = Nest::at(place, &each[0].0);
+            if in_words(kernel, access, 4) && b.dtype(element.buffer).size() <= 4 {
+                let at = Nest::at(element, &each[0].0);
                 let at = b.int(at);
-                let four = load_four(b, place.buffer, &at);
+                let four = load_four(b, element.buffer, &at);
                 for ((_, own), value) in each.iter_mut().zip(four) {
                     own[i] = Some(b.value(value));
                 }
@@ -236,23 +236,23 @@ impl Walk<'_> {
             b.line(format!("if ({}) {{", conditions.join(" && ")));
         }
         for &k in stored {
-            let (place, s) = (&self.nest.stores[k], &kernel.stores[k]);
+            let (element, s) = (&self.nest.stores[k], &kernel.stores[k]);
             let all: Option<Vec<String>> = each.iter().map(|(_, own)| own[s.value].clone()).collect();
             let all = all.ok_or("a stored value is missing")?;
             let per = if each.len() == 4 && in_words(kernel, &s.access, 4) {
                 4
             } else {
-                per_word(b.dtype(place.buffer))
+                per_word(b.dtype(element.buffer))
             };
             if per > 1 && each.len() >= per && in_words(kernel, &s.access, per) {
                 for (part, (point, _)) in all.chunks(per).zip(each.iter().step_by(per)) {
-                    let at = Nest::at(place, point);
-                    store_four(b, place.buffer, &at, part);
+                    let at = Nest::at(element, point);
+                    store_four(b, element.buffer, &at, part);
                 }
             } else {
                 for (value, (point, _)) in all.iter().zip(each) {
-                    let at = Nest::at(place, point);
-                    store(b, place.buffer, &at, value);
+                    let at = Nest::at(element, point);
+                    store(b, element.buffer, &at, value);
                 }
             }
         }

@@ -186,7 +186,7 @@ impl Builder {
         self.state().inputs.iter().find(|(_, input)| *input == id).map(|(name, _)| name.clone())
     }
 
-    /// Ids of the inputs added so far, in order.
+    /// Returns the ids of the inputs added so far, in order.
     pub fn input_ids(&self) -> Vec<Id> {
         self.state().inputs.iter().map(|(_, id)| *id).collect()
     }
@@ -201,7 +201,7 @@ impl Builder {
         self.constant(Literal::scalar(aval.dtype, value)).broadcast_to(&aval.shape)
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     pub fn aval(&self, id: Id) -> Aval {
         // A value of another graph has no type here; applying an op to it returns an error.
         self.state().aval(id).cloned().unwrap_or_else(|| Aval::scalar(crate::DType::F32))
@@ -285,7 +285,7 @@ impl Builder {
         Var::new(self, id)
     }
 
-    /// The first error, if any.
+    /// Returns the first error, if any.
     pub fn error(&self) -> Option<Error> {
         self.state().error.clone()
     }

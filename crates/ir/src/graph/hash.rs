@@ -26,7 +26,7 @@ fn mix(x: u64) -> u64 {
 }
 
 impl StableHasher {
-    /// All 128 bits.
+    /// Returns all 128 bits.
     pub fn finish128(&self) -> u128 {
         ((mix(self.0 ^ self.1.rotate_left(32)) as u128) << 64) | mix(self.1.wrapping_add(self.0)) as u128
     }

@@ -57,32 +57,32 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The nodes, operands first.
+    /// Returns the nodes, operands first.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// Names and ids of the inputs, in order.
+    /// Returns the names and ids of the inputs, in order.
     pub fn inputs(&self) -> &[(String, Id)] {
         &self.inputs
     }
 
-    /// The outputs, in order.
+    /// Returns the outputs, in order.
     pub fn outputs(&self) -> &[Id] {
         &self.outputs
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     pub fn aval(&self, id: Id) -> &Aval {
         &self.nodes[id.node as usize].outs[id.out as usize]
     }
 
-    /// Types of the inputs.
+    /// Returns the types of the inputs.
     pub fn input_avals(&self) -> Vec<Aval> {
         self.inputs.iter().map(|(_, id)| self.aval(*id).clone()).collect()
     }
 
-    /// Types of the outputs.
+    /// Returns the types of the outputs.
     pub fn output_avals(&self) -> Vec<Aval> {
         self.outputs.iter().map(|id| self.aval(*id).clone()).collect()
     }
@@ -110,7 +110,7 @@ impl Graph {
         live.get(from.node as usize).copied().unwrap_or(false)
     }
 
-    /// A hash of the computation; equal for graphs that differ only in node order or dead nodes.
+    /// Returns a hash of the computation, equal for graphs that differ only in node order or dead nodes.
     pub fn canonical_hash(&self) -> u128 {
         *self.hash.get_or_init(|| hash::graph_hash(self))
     }

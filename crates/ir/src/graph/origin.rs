@@ -85,22 +85,22 @@ impl Origin {
         Origin(Arc::new(Inner { name: name.to_string(), operands, location, line }))
     }
 
-    /// The op or composite that was called.
+    /// Returns the op or composite that was called.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// The types of the operands of the call.
+    /// Returns the types of the operands of the call.
     pub fn operands(&self) -> &[Aval] {
         &self.0.operands
     }
 
-    /// The source location in Rust.
+    /// Returns the source location in Rust.
     pub fn location(&self) -> &'static Location<'static> {
         self.0.location
     }
 
-    /// The line in another language.
+    /// Returns the line in another language.
     pub fn line(&self) -> Option<&Line> {
         self.0.line.as_ref()
     }

@@ -27,14 +27,14 @@ impl AddAssign for Stats {
 }
 
 impl Stats {
-    /// The cost of running the same nodes `times` times.
+    /// Returns the cost of running the same nodes `times` times.
     fn repeated(self, times: usize) -> Stats {
         let times = times as u64;
         let (flops, bytes) = (self.flops.saturating_mul(times), self.bytes.saturating_mul(times));
         Stats { flops, bytes, ..self }
     }
 
-    /// The nodes of both, and the larger of the two costs.
+    /// Returns the nodes of both, and the larger of the two costs.
     fn either(self, other: Stats) -> Stats {
         Stats {
             nodes: self.nodes.saturating_add(other.nodes),

@@ -19,37 +19,37 @@ impl<'g> Var<'g> {
         Var { builder, id }
     }
 
-    /// The graph it belongs to.
+    /// Returns the graph to which the value belongs.
     pub fn builder(self) -> &'g Builder {
         self.builder
     }
 
-    /// Its id in the graph.
+    /// Returns the id of the value in the graph.
     pub fn id(self) -> Id {
         self.id
     }
 
-    /// Its type.
+    /// Returns the type.
     pub fn aval(self) -> Aval {
         self.builder.aval(self.id)
     }
 
-    /// Its element type.
+    /// Returns the dtype of the elements.
     pub fn dtype(self) -> DType {
         self.aval().dtype
     }
 
-    /// Its extents.
+    /// Returns the extents.
     pub fn shape(self) -> Shape {
         self.aval().shape
     }
 
-    /// Its number of axes.
+    /// Returns the number of axes.
     pub fn rank(self) -> usize {
         self.aval().rank()
     }
 
-    /// A constant of the same type whose elements all have the value `value`.
+    /// Returns a constant of the same type whose elements all have the value `value`.
     pub fn full_like(self, value: f64) -> Var<'g> {
         self.builder.full(&self.aval(), value)
     }
@@ -59,7 +59,8 @@ impl<'g> Var<'g> {
         self.builder.splat(self.id)
     }
 
-    /// Multiplies, except by a constant 1 or -1. For derivative rules, whose partials often have these values.
+    /// Multiplies; a constant factor 1 or -1 needs no product. For derivative rules, whose partials often
+    /// have these values.
     pub fn scale(self, factor: Var<'g>) -> Var<'g> {
         match (self.splat(), factor.splat()) {
             (_, Some(1.0)) => self,

@@ -141,19 +141,19 @@ impl Sampled for Complex {
 }
 
 impl<'g> Var<'g> {
-    /// Real part.
+    /// Returns the real part.
     pub fn re(self) -> Var<'g> {
         self.builder().apply1(Re {}, &[self])
     }
-    /// Imaginary part.
+    /// Returns the imaginary part.
     pub fn im(self) -> Var<'g> {
         self.builder().apply1(Im {}, &[self])
     }
-    /// Complex conjugate.
+    /// Returns the complex conjugate.
     pub fn conj(self) -> Var<'g> {
         self.builder().apply1(Conj {}, &[self])
     }
-    /// The complex number with real part `self` and imaginary part `im`.
+    /// Returns the complex number with real part `self` and imaginary part `im`.
     pub fn complex(self, im: Var<'g>) -> Var<'g> {
         self.builder().apply1(Complex {}, &[self, im])
     }

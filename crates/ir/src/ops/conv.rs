@@ -23,7 +23,7 @@ op_struct! {
     }
 }
 
-/// Extent after inserting zeros between neighbours.
+/// Returns the extent after inserting zeros between neighbours.
 fn dilated(extent: usize, dilation: usize) -> i64 {
     if extent == 0 { 0 } else { (extent as i64 - 1).saturating_mul(dilation as i64).saturating_add(1) }
 }

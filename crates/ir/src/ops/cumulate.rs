@@ -19,7 +19,7 @@ op_struct! {
     }
 }
 
-/// Written by name in text.
+/// In text, the name of the variant.
 impl AttrField for Combine {
     fn to_attr(&self) -> Attr {
         Attr::Str(self.name().into())
@@ -34,7 +34,7 @@ impl Combine {
     pub const ALL: [Combine; 5] =
         [Combine::Sum, Combine::Prod, Combine::Max, Combine::Min, Combine::LogSumExp];
 
-    /// The name in text.
+    /// Returns the name in text.
     pub fn name(self) -> &'static str {
         match self {
             Combine::Sum => "sum",
@@ -173,7 +173,7 @@ impl Sampled for Cumulate {
 }
 
 impl<'g> Var<'g> {
-    /// Product of all elements strictly before each (after each, in reverse) along an axis.
+    /// Returns, for each element, the product of all elements before it along an axis (after it, in reverse).
     pub fn running_exclusive(self, axis: usize, reverse: bool) -> Var<'g> {
         let n = self.shape()[axis];
         if n == 0 {

@@ -18,7 +18,8 @@ fn spliced(data: &Shape, axis: usize, index: &Shape) -> Shape {
 }
 
 op_struct! {
-    /// Slices of the first operand along an axis, at the integers of the second, whose axes replace the axis.
+    /// Takes slices of the first operand along an axis, at the indices in the second. The axes of the indices
+    /// replace that axis.
     pub struct Take = "take" {
         /// The axis.
         axis: usize,
@@ -115,13 +116,14 @@ fn split_batch<'g>(x: Var<'g>, shape: &Shape, axis: usize) -> Var<'g> {
     x.reshape(moved).permute(&order)
 }
 
-/// Returns a number to add to an index outside of an axis of this extent, before the axis becomes part of a larger
-/// one. The sum is outside of every axis, and an error can recover index and extent from it.
+/// Returns a number that marks an index as out of range for an axis of this extent, when it is added to the
+/// index. Use it before the axis is merged into a larger one: the sum is out of range for every axis, and
+/// errors decode the original index and extent from it.
 pub fn out_of_range_marker(extent: usize) -> i64 {
     NOWHERE + ((extent as i64).min(FAR - 1) << 31)
 }
 
-/// Far below every valid index, with bits left for an extent and an index.
+/// The base of markers, far below every valid index. Its low bits hold an extent and an index.
 const NOWHERE: i64 = -(1 << 62);
 /// Bound on the indices and extents that a marker can encode.
 const FAR: i64 = 1 << 30;
@@ -144,9 +146,9 @@ fn offset_by_batch(index: Var<'_>, extent: usize) -> Var<'_> {
 }
 
 op_struct! {
-    /// The first operand with slices of the third combined in along an axis, at the integers of the second: `set`,
-    /// `sum`, `max` or `min`. If several `set` updates have the same index, the last in row-major order wins. Ties of
-    /// `max` and `min` share the derivative evenly.
+    /// Combines slices of the third operand with the slices of the first along an axis, at the indices in the
+    /// second: `set`, `sum`, `max` or `min`. If several `set` updates have the same index, the last in
+    /// row-major order wins. Ties of `max` and `min` share the derivative evenly.
     pub struct Scatter = "scatter" {
         /// The axis.
         axis: usize,
@@ -192,8 +194,8 @@ impl Primitive for Scatter {
             (None, _) => {
                 let shape = updates.shape();
                 let order = ct.builder().iota(DType::I64, [shape.numel()], 0).reshape(&shape);
-                let nobody = ct.builder().full(&ct.aval().with_dtype(DType::I64), -1.0);
-                let winner = nobody.scatter(index, order, self.axis, None).take(index, self.axis);
+                let unset = ct.builder().full(&ct.aval().with_dtype(DType::I64), -1.0);
+                let winner = unset.scatter(index, order, self.axis, None).take(index, self.axis);
                 winner.eq(order).select(ct.take(index, self.axis), updates.full_like(0.0))
             }
         })
@@ -268,7 +270,7 @@ impl<'g> Var<'g> {
         self.builder().apply1(Take { axis }, &[self, index])
     }
 
-    /// Combines slices in along an axis at the indices.
+    /// Combines slices of `updates` with the slices along an axis at the indices.
     pub fn scatter(self, index: Var<'g>, updates: Var<'g>, axis: usize, combine: Option<Combine>) -> Var<'g> {
         self.builder().apply1(Scatter { axis, combine }, &[self, index, updates])
     }

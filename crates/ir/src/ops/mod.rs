@@ -40,32 +40,36 @@ use std::sync::Arc;
 
 /// A primitive: everything the system knows about an op, declared by the op itself.
 ///
-/// The derivative kind says which of [`partials`](Primitive::partials), [`transpose`](Primitive::transpose),
-/// [`jvp`](Primitive::jvp) and [`vjp`](Primitive::vjp) the op provides. Each derivative has one rule. A rule that the
-/// kind requires but the op lacks is an error where it is needed, not a zero.
+/// The kind of derivative determines which of [`partials`](Primitive::partials),
+/// [`transpose`](Primitive::transpose), [`jvp`](Primitive::jvp) and [`vjp`](Primitive::vjp) the op provides.
+/// Each derivative has one rule. A rule that the kind requires but the op lacks is an error where it is
+/// needed, not a zero.
 pub trait Primitive: Named + Debug + Send + Sync + 'static {
     /// Returns the types of the results, or an error if the operands do not fit.
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>>;
 
-    /// The kind of derivative of the op.
+    /// Returns the kind of derivative of the op.
     fn derivative(&self) -> Derivative;
 
-    /// `Pointwise`: the partial derivative for each operand, over operands and result.
+    /// Returns the partial derivative for each operand, in terms of operands and result. For kind
+    /// `Pointwise`.
     fn partials<'g>(&self, _rule: &Rule<'_, 'g>) -> Vec<Option<Var<'g>>> {
         Vec::new()
     }
 
-    /// `Linear`, `Multilinear`: the adjoint for one operand, applied to the result's cotangent.
+    /// Applies the adjoint for one operand to the result's cotangent. For kinds `Linear` and `Multilinear`.
     fn transpose<'g>(&self, _rule: &Rule<'_, 'g>, _operand: usize, _ct: Var<'g>) -> Option<Var<'g>> {
         None
     }
 
-    /// `Jvp`, `Structural`: tangents of the results, linear in the operands' tangents (`None` is zero).
+    /// Returns tangents of the results, linear in the operands' tangents (`None` is zero). For kinds `Jvp`,
+    /// `LinearJvp` and `Structural`.
     fn jvp<'g>(&self, _rule: &Rule<'_, 'g>, _tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         Vec::new()
     }
 
-    /// `Structural`: cotangents of the operands that are needed, from those of the results (`None` is zero).
+    /// Returns cotangents of the operands that are needed, from those of the results (`None` is zero). For
+    /// kind `Structural`.
     fn vjp<'g>(
         &self,
         _rule: &Rule<'_, 'g>,
@@ -75,16 +79,16 @@ pub trait Primitive: Named + Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Applies the op to a batch: batched operands have a leading axis, and every result must have one too. By
-    /// default the op is applied once per element of the batch.
+    /// Applies the op to a batch: batched operands have a leading axis, and every result must have one too.
+    /// By default applies the op once per element of the batch.
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
         batch.unrolled()
     }
 
-    /// The computation of the op, in one of the few forms that evaluators and compilers support.
+    /// Returns the computation of the op, in one of the few forms that evaluators and compilers support.
     fn form(&self, ins: &[Aval]) -> Form;
 
-    /// Largest allowed difference between another evaluation and the reference.
+    /// Returns the largest allowed difference between another evaluation and the reference.
     fn bound(&self) -> Bound {
         Bound::Exact
     }
@@ -92,11 +96,11 @@ pub trait Primitive: Named + Debug + Send + Sync + 'static {
 
 /// Name, documentation and attributes of a primitive.
 pub trait Named {
-    /// The name in graph text.
+    /// Returns the name in graph text.
     fn name(&self) -> &str;
-    /// The documentation.
+    /// Returns the documentation.
     fn docs(&self) -> &str;
-    /// The attributes, in order.
+    /// Returns the attributes, in order.
     fn attrs(&self) -> Attrs;
 }
 
@@ -106,7 +110,7 @@ pub trait Declared: Sized {
     const NAME: &'static str;
     /// The documentation.
     const DOCS: &'static str;
-    /// The attributes, in order.
+    /// Returns the attributes, in order.
     fn to_attrs(&self) -> Attrs;
     /// Rebuilds the struct from attributes looked up by name.
     fn from_attrs(attrs: &dyn Fn(&str) -> Option<Attr>) -> Option<Self>;
@@ -163,7 +167,7 @@ impl<'g> Batch<'_, 'g> {
         }
     }
 
-    /// The type of an operand without the batch axis.
+    /// Returns the type of an operand without the batch axis.
     pub fn inner(&self, i: usize) -> Aval {
         let aval = self.ins[i].aval();
         if self.batched[i] { aval.with_shape(&aval.shape[1..]) } else { aval }
@@ -343,7 +347,8 @@ pub enum Form {
         /// The axis.
         axis: usize,
     },
-    /// Operand 0 with the slices of operand 2 combined in at the indices of operand 1, in row-major order.
+    /// Operand 0, with its slices at the indices of operand 1 combined with the slices of operand 2, in
+    /// row-major order.
     Scatter {
         /// The axis.
         axis: usize,
@@ -473,7 +478,7 @@ macro_rules! catalog {
         }
 
         impl Op {
-            /// The declaration of the op.
+            /// Returns the declaration of the op.
             pub fn def(&self) -> &dyn Primitive {
                 match self {
                     Op::Map(row) => row,
@@ -536,7 +541,7 @@ impl Op {
         Op::User(User(Arc::new(primitive)))
     }
 
-    /// The name in graph text.
+    /// Returns the name in graph text.
     pub fn name(&self) -> &str {
         self.def().name()
     }

@@ -414,12 +414,12 @@ impl Sampled for Concat {
 }
 
 impl<'g> Var<'g> {
-    /// The same elements with other extents.
+    /// Returns the same elements with other extents.
     pub fn reshape(self, shape: impl Into<Shape>) -> Var<'g> {
         let shape = shape.into();
         if self.shape() == shape { self } else { self.builder().apply1(Reshape { shape }, &[self]) }
     }
-    /// Axes in another order.
+    /// Permutes the axes.
     pub fn permute(self, axes: &[usize]) -> Var<'g> {
         let same = axes.len() == self.rank() && axes.iter().enumerate().all(|(i, &a)| i == a);
         if same { self } else { self.builder().apply1(Permute { axes: axes.to_vec() }, &[self]) }
@@ -445,7 +445,7 @@ impl<'g> Var<'g> {
         let kept: Shape = like.iter().zip(removed).map(|(&d, removed)| if removed { 1 } else { d }).collect();
         self.reshape(kept).broadcast_to(like)
     }
-    /// A range of one axis.
+    /// Takes a range of one axis.
     pub fn slice_axis(self, axis: usize, start: usize, stop: usize) -> Var<'g> {
         let shape = self.shape();
         let mut op =

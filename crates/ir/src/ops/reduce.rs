@@ -83,8 +83,8 @@ impl Primitive for Prod {
     }
 }
 
-/// The tangent of an extreme value: the mean of the tangents where it is attained. Over an empty axis the value is a
-/// constant of the dtype, and there is no tangent to average.
+/// Returns the tangent of an extreme value: the mean of the tangents of the elements that attain it. `None`
+/// over an empty axis: the value is then a constant of the dtype.
 fn extreme_jvp<'g>(rule: &Rule<'_, 'g>, axes: &[usize], t: Option<Var<'g>>) -> Vec<Option<Var<'g>>> {
     let Some(t) = t else { return vec![None] };
     let x = rule.ins[0];
@@ -280,7 +280,7 @@ impl Sampled for Min {
 }
 
 impl<'g> Var<'g> {
-    /// Sum over axes.
+    /// Sums over axes.
     pub fn sum(self, axes: &[usize]) -> Var<'g> {
         if axes.is_empty() { self } else { self.builder().apply1(Sum { axes: axes.to_vec() }, &[self]) }
     }

@@ -1,4 +1,4 @@
-//! Users' primitives by name, so that graph text naming them parses.
+//! Registers the primitives of users by name, so that graph text with these ops can be parsed.
 
 use super::{Attr, Op};
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ type Parse = fn(&dyn Fn(&str) -> Option<Attr>) -> Option<Op>;
 
 static PRIMITIVES: RwLock<Option<HashMap<String, Parse>>> = RwLock::new(None);
 
-/// Makes graph text with this op name parse through `parse`.
+/// Registers `parse` as the function that builds the op `name` from graph text.
 pub fn register(name: &str, parse: Parse) {
     let mut table = PRIMITIVES.write().unwrap_or_else(PoisonError::into_inner);
     table.get_or_insert_default().insert(name.to_string(), parse);

@@ -83,17 +83,18 @@ impl Samples {
         }
     }
 
-    /// Floats between two bounds.
+    /// Draws floats between two bounds.
     pub fn uniform(&mut self, (low, high): (f64, f64), shape: impl Into<Shape>) -> Literal {
         self.make(DType::F64, shape, |s| low + (high - low) * s.unit())
     }
 
-    /// Floats around zero, roughly normal.
+    /// Draws floats around zero, roughly normal.
     pub fn normal(&mut self, shape: impl Into<Shape>) -> Literal {
         self.make(DType::F64, shape, |s| (0..4).map(|_| s.unit() - 0.5).sum::<f64>() * 1.7)
     }
 
-    /// Floats far enough from each other and from zero for finite differences of order statistics.
+    /// Draws floats that are far enough from each other and from zero for finite differences of order
+    /// statistics.
     pub fn distinct(&mut self, shape: impl Into<Shape>) -> Literal {
         let shape = shape.into();
         let n = shape.numel();
@@ -108,7 +109,7 @@ impl Samples {
         })
     }
 
-    /// A literal of these floats.
+    /// Makes a literal of these floats.
     pub fn floats(&mut self, shape: impl Into<Shape>, data: &[f64]) -> Literal {
         let mut k = 0;
         self.make(DType::F64, shape, |_| {
@@ -117,24 +118,24 @@ impl Samples {
         })
     }
 
-    /// Complex numbers with both parts between two bounds.
+    /// Draws complex numbers with both parts between two bounds.
     pub fn complex(&mut self, (low, high): (f64, f64), shape: impl Into<Shape>) -> Literal {
         self.make(DType::C128, shape, |s| {
             C::new(low + (high - low) * s.unit(), low + (high - low) * s.unit())
         })
     }
 
-    /// Integers from `low` up to but excluding `high`.
+    /// Draws integers from `low` up to but excluding `high`.
     pub fn ints(&mut self, range: (i64, i64), shape: impl Into<Shape>) -> Literal {
         self.ints_of(DType::I64, range, shape)
     }
 
-    /// Integers of a dtype from `low` up to but excluding `high`.
+    /// Draws integers of a dtype from `low` up to but excluding `high`.
     pub fn ints_of(&mut self, dtype: DType, (low, high): (i64, i64), shape: impl Into<Shape>) -> Literal {
         self.make(dtype, shape, |s| low + (s.bits() % (high - low).max(1) as u64) as i64)
     }
 
-    /// Booleans.
+    /// Draws booleans.
     pub fn bools(&mut self, shape: impl Into<Shape>) -> Literal {
         self.make(DType::Bool, shape, |s| (s.bits() & 1) as i64)
     }

@@ -32,12 +32,12 @@ op_struct! {
     }
 }
 
-/// The type of a stack of slices.
+/// Returns the type of a stack of slices.
 fn stacked(slice: &Aval, length: usize) -> Aval {
     slice.with_shape([length].iter().chain(slice.shape.iter()).copied().collect::<Shape>())
 }
 
-/// The type of one slice.
+/// Returns the type of one slice.
 fn slice_of(stack: &Aval) -> Aval {
     stack.with_shape(&stack.shape[1..])
 }

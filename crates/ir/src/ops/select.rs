@@ -59,7 +59,7 @@ impl Sampled for Select {
 }
 
 impl<'g> Var<'g> {
-    /// `yes` where this boolean is true, else `no`.
+    /// Returns `yes` where this boolean is true, else `no`.
     pub fn select(self, yes: Var<'g>, no: Var<'g>) -> Var<'g> {
         self.builder().apply1(Select {}, &[self, yes, no])
     }

@@ -105,7 +105,7 @@ impl Sampled for Iota {
 }
 
 impl Builder {
-    /// The index along an axis.
+    /// Returns the index along an axis.
     pub fn iota(&self, dtype: DType, shape: impl Into<Shape>, axis: usize) -> Var<'_> {
         self.apply1(Iota { aval: Aval::new(dtype, shape), axis }, &[])
     }

@@ -46,7 +46,8 @@ pub(super) struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    /// `kept` are outputs of the graph that the loop stacks, in addition to the inputs from `slices` on.
+    /// Finds the nodes that differ between iterations. `kept` are outputs of the graph that the loop stacks,
+    /// in addition to the inputs from `slices` on.
     pub(super) fn new(graph: &'a Graph, shared: usize, slices: usize, kept: &[Id]) -> Steps<'a> {
         let mut varies = Vec::with_capacity(graph.nodes().len());
         for node in graph.nodes() {
@@ -196,7 +197,7 @@ pub(super) fn same<'g>(b: &'g Builder, step: &Graph, shared: &[Var<'g>], sums: &
     values
 }
 
-/// The operands in which an op is linear; also covers the pointwise addition and multiplication.
+/// Returns the operands in which an op is linear, also for pointwise addition and multiplication.
 fn linear(op: &Op) -> Derivative {
     match op {
         Op::Map(Map(row)) if std::ptr::eq(*row, &add) => Derivative::Linear(Operands::All),

@@ -16,7 +16,7 @@ op_struct! {
     }
 }
 
-/// Written as a map with numbered keys.
+/// In text, a map with numbered keys.
 impl AttrField for Vec<Arc<Graph>> {
     fn to_attr(&self) -> Attr {
         Attr::Map(

@@ -26,13 +26,14 @@ op_struct! {
     }
 }
 
-/// The shape of a value with a leading batch axis.
+/// Returns the shape of a value with a leading batch axis.
 fn wide(v: Var<'_>, size: usize) -> crate::Shape {
     [size].iter().chain(v.shape().iter()).copied().collect()
 }
 
 impl While {
-    /// The loop as a scan of `bound` iterations, whose carries include whether it is still running.
+    /// Builds the loop as a scan of `bound` iterations. An additional carry is true while the loop is still
+    /// running.
     fn as_scan<'g>(&self, b: &'g Builder, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
         let types = avals(ins);
         let running = Aval::scalar(DType::Bool);

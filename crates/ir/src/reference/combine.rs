@@ -8,7 +8,7 @@ use crate::{C, DType, Literal, special};
 
 /// Carrier types whose elements can be combined.
 pub trait Combined: Copy + Default {
-    /// The identity of a combination.
+    /// Returns the identity of a combination.
     fn identity(combine: Combine, dtype: DType) -> Self;
     /// Combines two elements.
     fn combine(combine: Combine, a: Self, b: Self) -> Self;

@@ -150,7 +150,7 @@ impl Contraction for Grouped {
     }
 }
 
-/// All indices of an index space.
+/// Returns all indices of an index space.
 fn indices(extents: &[usize]) -> Vec<Vec<usize>> {
     let own = strides(extents);
     let n: usize = extents.iter().product();

@@ -17,7 +17,7 @@ pub(super) fn switch<'l>(
     evaluate_exact(&branches[index.clamp(0, branches.len() as i64 - 1) as usize], ins, live)
 }
 
-/// Slice `i` of a stack.
+/// Returns slice `i` of a stack.
 fn slice(stack: &Literal, i: usize) -> Result<Literal> {
     let shape: crate::Shape = stack.shape()[1..].into();
     let n = shape.numel();

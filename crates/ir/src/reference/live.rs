@@ -21,7 +21,7 @@ struct Counts {
     holders: HashMap<usize, usize>,
 }
 
-/// The address of the elements, and their bytes in the carrier of their class.
+/// Returns the address of the elements, and their size in bytes in the carrier of their class.
 fn storage(literal: &Literal) -> (usize, usize) {
     match literal.data() {
         Data::F(v) => (Arc::as_ptr(v) as usize, size_of_val(&v[..])),
@@ -31,7 +31,7 @@ fn storage(literal: &Literal) -> (usize, usize) {
 }
 
 impl Live {
-    /// The largest number of bytes held at a time.
+    /// Returns the largest number of bytes held at a time.
     pub(super) fn peak(&self) -> usize {
         self.0.borrow().peak
     }
@@ -74,7 +74,7 @@ impl<'l> Value<'l> {
         Value { literal, live }
     }
 
-    /// The elements, mutable. They must not be shared.
+    /// Returns the elements for modification. They must not be shared.
     pub(super) fn data_mut(&mut self) -> &mut Data {
         self.literal.data_mut()
     }

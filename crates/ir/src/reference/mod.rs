@@ -24,7 +24,7 @@ use crate::{Aval, DType, Error, Graph, Literal, Result, philox, size, stop};
 use live::{Live, Value};
 use std::panic::Location;
 
-/// Bytes of values in the carrier types of their classes.
+/// Returns the bytes of values in the carrier types of their classes.
 fn carried(avals: &[Aval]) -> usize {
     let bytes = |a: &Aval| a.shape.numel().saturating_mul(if a.dtype.is_complex() { 16 } else { 8 });
     avals.iter().map(bytes).fold(0, usize::saturating_add)

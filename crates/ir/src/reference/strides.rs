@@ -44,7 +44,7 @@ impl Iterator for Offsets<'_> {
     }
 }
 
-/// Row-major strides as signed numbers.
+/// Returns the row-major strides as signed numbers.
 pub(super) fn strides(shape: &[usize]) -> Vec<i64> {
     let mut strides = vec![1i64; shape.len()];
     for i in (1..shape.len()).rev() {

@@ -63,7 +63,8 @@ impl Wrt<'_> {
     }
 }
 
-/// The value as named in messages: an input by its name, any other by its id in the graph's text and its op.
+/// Returns the name of a value for messages: the name of an input; for any other value, its id in the graph's
+/// text and its op.
 fn describe(graph: &Graph, id: Id) -> String {
     match graph.inputs().iter().find(|(_, input)| *input == id) {
         Some((name, _)) => format!("`{name}`"),

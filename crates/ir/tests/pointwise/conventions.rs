@@ -1,10 +1,10 @@
 //! Derivatives where calculus leaves a choice or infinity: the same in both modes, and finite where stated.
 
-use super::{INF, NAN, assert_same, evaluate, graph_of, row};
+use super::{INF, NAN, assert_same, evaluate, graph_of, op_named};
 use gradus_ir::transform::{jvp, vjp};
 use gradus_ir::{Aval, C, DType, Graph, Literal};
 
-/// The gradient of a graph from scalars to a scalar, the same in forward and reverse mode.
+/// Returns the gradient of a graph from scalars to a scalar. Checks that forward and reverse mode agree.
 fn gradient(what: &str, graph: &Graph, at: &[f64], wrt: &[usize], tolerance: f64) -> Vec<f64> {
     let ins: Vec<Literal> = at.iter().chain(&[1.0]).map(|&x| Literal::scalar(DType::F64, x)).collect();
     let number = |l: &Literal| l.f()[0];
@@ -15,16 +15,17 @@ fn gradient(what: &str, graph: &Graph, at: &[f64], wrt: &[usize], tolerance: f64
     back
 }
 
-/// First derivatives of a pointwise op at a point.
+/// Returns the first derivatives of a pointwise op at a point.
 fn slopes(name: &str, at: &[f64]) -> Vec<f64> {
     let wrt: Vec<usize> = (0..at.len()).collect();
-    let graph = graph_of(&row(name), &vec![Aval::scalar(DType::F64); at.len()]);
+    let graph = graph_of(&op_named(name), &vec![Aval::scalar(DType::F64); at.len()]);
     gradient(name, &graph, at, &wrt, 0.0)
 }
 
-/// Second derivatives of a binary op at a point: those of the first partial, then those of the second.
+/// Returns the second derivatives of a binary op at a point: those of the first partial, then those of the
+/// second.
 fn curvature(name: &str, [a, b]: [f64; 2]) -> Vec<f64> {
-    let graph = graph_of(&row(name), &[Aval::scalar(DType::F64), Aval::scalar(DType::F64)]);
+    let graph = graph_of(&op_named(name), &[Aval::scalar(DType::F64), Aval::scalar(DType::F64)]);
     let of = |k: usize| gradient(name, &vjp(&graph, &[k]).unwrap(), &[a, b, 1.0], &[0, 1], 1e-14);
     [of(0), of(1)].concat()
 }
@@ -146,7 +147,7 @@ fn second_derivatives_at_kinks_ties_and_poles() {
 
 #[test]
 fn powers_of_complex_zero() {
-    let graph = graph_of(&row("pow"), &[Aval::scalar(DType::C128), Aval::scalar(DType::C128)]);
+    let graph = graph_of(&op_named("pow"), &[Aval::scalar(DType::C128), Aval::scalar(DType::C128)]);
     let back = vjp(&graph, &[0, 1]).unwrap();
     for (exponent, slope) in [(2.0, 0.0), (1.0, 1.0), (0.0, 0.0)] {
         let ins = [0.0, exponent, 1.0].map(|x| Literal::scalar(DType::C128, x));

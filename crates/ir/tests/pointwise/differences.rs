@@ -25,7 +25,7 @@ fn inner(a: &[Literal], b: &[Literal]) -> Vec<f64> {
     pairs.map(|(a, b)| (a.conj() * b).re).collect()
 }
 
-/// `x + h t`.
+/// Returns `x + h t`.
 fn moved(x: &Literal, h: f64, t: &Literal) -> Literal {
     let data: Data = match (x.data(), t.data()) {
         (Data::F(x), Data::F(t)) => x.iter().zip(&**t).map(|(x, t)| x + h * t).collect::<Vec<f64>>().into(),
@@ -35,7 +35,7 @@ fn moved(x: &Literal, h: f64, t: &Literal) -> Literal {
     Literal::new(x.aval().clone(), data).unwrap()
 }
 
-/// Derivative of all outputs along the tangents: central differences, extrapolated twice.
+/// Computes the derivative of all outputs along the tangents by central differences, extrapolated twice.
 fn difference(graph: &Graph, ins: &[Literal], wrt: &[usize], ts: &[Literal]) -> Vec<C> {
     let at = |h: f64| {
         let mut ins = ins.to_vec();

@@ -1,6 +1,6 @@
 //! Values at zeros, infinities and NaN (IEEE 754 and PyTorch), on integers, and the order of the table.
 
-use super::{INF, NAN, assert_same, elements, row};
+use super::{INF, NAN, assert_same, elements, op_named};
 use gradus_ir::ops::pointwise;
 use gradus_ir::{Aval, C, DType, Literal, Op, reference};
 
@@ -259,15 +259,15 @@ const COMPARE: [(&str, [&str; 7]); 6] = [
     ("ge", ["1101001", "1101001", "1111011", "0001000", "0000000", "1101011", "0001001"]),
 ];
 
-/// The result of a pointwise op on floats.
+/// Returns the result of a pointwise op on floats.
 fn apply(name: &str, ins: &[&[f64]]) -> Vec<f64> {
     let ins: Vec<Literal> =
         ins.iter().map(|v| Literal::floats(DType::F64, [v.len()], v.to_vec()).unwrap()).collect();
-    let out = reference::apply(&row(name), &ins).unwrap();
+    let out = reference::apply(&op_named(name), &ins).unwrap();
     elements(&out[0]).iter().map(|z| z.re).collect()
 }
 
-/// As [`assert_same`], and zeros have the same sign.
+/// Checks values as [`assert_same`] does, and that zeros have the same sign.
 #[track_caller]
 fn assert_values(what: &str, got: &[f64], want: &[f64]) {
     assert_same(what, got, want, 1e-15);
@@ -324,7 +324,7 @@ fn values_between() {
 fn complex_values() {
     let of = |name: &str, z: C| {
         let z = Literal::new(Aval::scalar(DType::C128), vec![z]).unwrap();
-        elements(&reference::apply(&row(name), &[z]).unwrap()[0])[0]
+        elements(&reference::apply(&op_named(name), &[z]).unwrap()[0])[0]
     };
     for (z, nan, inf) in [
         (C::new(1.0, -2.0), 0.0, 0.0),
@@ -427,24 +427,24 @@ fn integers_wrap_and_never_trap() {
     ];
     for (name, dtype, ins, want) in table {
         let ins: Vec<Literal> = ins.iter().map(|&x| Literal::int_scalar(*dtype, x)).collect();
-        let out = reference::apply(&row(name), &ins).unwrap();
+        let out = reference::apply(&op_named(name), &ins).unwrap();
         assert_eq!(out[0].i(), [*want], "{name}{ins:?}");
     }
     // Quotient and remainder are consistent for all signs.
     let some = [MIN, -9, -4, -1, 0, 1, 3, 8, i64::MAX];
     for (a, b) in some.into_iter().flat_map(|a| some.map(|b| (a, b))) {
         let ins = [a, b].map(|x| Literal::int_scalar(I64, x));
-        let of = |name| reference::apply(&row(name), &ins).unwrap()[0].i()[0];
+        let of = |name| reference::apply(&op_named(name), &ins).unwrap()[0].i()[0];
         assert_eq!(of("floor_div").wrapping_mul(b).wrapping_add(of("remainder")), a, "{a} and {b}, down");
         assert_eq!(of("div").wrapping_mul(b).wrapping_add(of("fmod")), a, "{a} and {b}, towards zero");
     }
 }
 
 #[test]
-fn rows_refuse_classes_without_meaning() {
+fn ops_refuse_unsupported_classes() {
     let refused = [("and", DType::F64), ("shl", DType::Bool), ("abs", DType::C128), ("exp", DType::I32)];
     for (name, dtype) in refused {
-        let op = row(name);
+        let op = op_named(name);
         let arity = pointwise::find(name).map_or(0, |r| r.arity);
         let error = op.infer(&vec![Aval::scalar(dtype); arity]).unwrap_err().to_string();
         assert!(error.contains("it takes"), "{name}: {error}");
@@ -452,10 +452,10 @@ fn rows_refuse_classes_without_meaning() {
 }
 
 #[test]
-fn every_row_is_listed_once_and_found_by_name() {
+fn every_op_is_listed_once_and_found_by_name() {
     let mut names: Vec<&str> = pointwise::all().map(|r| r.name).collect();
     for name in &names {
-        assert_eq!(Op::parse(name, &|_| None), Some(row(name)), "{name} is the name of that op alone");
+        assert_eq!(Op::parse(name, &|_| None), Some(op_named(name)), "{name} is the name of that op alone");
         assert!(!pointwise::find(name).is_none_or(|r| r.docs.trim().is_empty()), "{name} has no docs");
     }
     let count = names.len();
@@ -470,5 +470,5 @@ fn every_row_is_listed_once_and_found_by_name() {
     }
     gradus_ir::for_each_pointwise!(listed);
     seen.sort_unstable();
-    assert_eq!(seen, names, "the macro hands out the rows that are looked up");
+    assert_eq!(seen, names, "the macro passes other ops than those found by name");
 }

@@ -15,18 +15,18 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// The clock at a single step.
+    /// Returns the clock at a single step.
     pub(crate) fn at(self, step: i64) -> Clock {
         Clock { step: Some(Step::One(step)), ..self }
     }
 
-    /// The clock in a loop over steps.
+    /// Returns the clock in a loop over steps.
     pub(crate) fn from(self, first: i64) -> Clock {
         let loops = self.loops + 1;
         Clock { loops, step: Some(Step::Each { loops, number: self.loops, first }) }
     }
 
-    /// The clock in a loop that is not over steps.
+    /// Returns the clock in a loop that is not over steps.
     pub(crate) fn looped(self) -> Clock {
         let loops = self.loops + 1;
         let step = self.step.map(|step| match step {
@@ -36,23 +36,23 @@ impl Clock {
         Clock { loops, step }
     }
 
-    /// The clock where no step is known, because all are computed at once.
+    /// Returns the clock where no step is known, because all are computed at once.
     pub(crate) fn unknown(self) -> Clock {
         Clock { step: None, ..self }
     }
 
-    /// The clock of a line that counts its steps from another one.
+    /// Returns the clock of a line that counts its steps from another one.
     pub(crate) fn later(self, by: i64) -> Clock {
         Clock { step: self.step.map(|step| step.later(by)), ..self }
     }
 
-    /// The line that nodes remember: a location and the step.
+    /// Returns the line that nodes remember: a location and the step.
     pub(crate) fn line(self, span: Span) -> Line {
         Line::Part { file: span.file, start: span.start, end: span.end, step: self.step }
     }
 }
 
-/// The location in the program at which a run failed, and the time step, if the error has them.
+/// Returns the location in the program at which a run failed, and the time step, if the error has them.
 pub(crate) fn failure(e: &Error) -> Option<(Span, Option<i64>)> {
     let &Line::Part { file, start, end, step } = e.line()? else { return None };
     Some((Span { file, start, end }, step.and_then(|step| step.at(e.iterations()))))

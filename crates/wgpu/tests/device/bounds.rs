@@ -30,21 +30,21 @@ fn any_index_value() {
     let Some(gpu) = gpu(&options()) else { return };
     let mut random = Random::new(5);
     let (mut failed, mut passed) = (0, 0);
-    for turn in 0..60 {
+    for round in 0..60 {
         let (rows, n) = (1 + random.below(40), 1 + random.below(70));
-        let dtype = [DType::I64, DType::I32, DType::U8, DType::I8, DType::U32][turn % 5];
+        let dtype = [DType::I64, DType::I32, DType::U8, DType::I8, DType::U32][round % 5];
         let b = Builder::new();
         let table = b.input("table", Aval::new(DType::F32, [rows, 3]));
         let index = b.input("index", Aval::new(dtype, [n]));
         let updates = b.input("updates", Aval::new(DType::F32, [n, 3]));
-        let out = match turn % 3 {
+        let out = match round % 3 {
             0 => table.take(index, 0),
             1 => table.scatter(index, updates, 0, Some(Combine::Sum)),
             _ => table.scatter(index, updates, 0, None),
         };
         let graph = b.finish(&[out]).expect("a graph");
         // In half of the runs, one index has any value.
-        let wild = (turn % 2 == 0).then(|| random.below(n));
+        let wild = (round % 2 == 0).then(|| random.below(n));
         let ends = [i64::MIN, i64::MAX, -1, rows as i64, 1 << 32, (1 << 32) - 1, 1 << 31, -(1 << 31)];
         let value = |i: usize, random: &mut Random| match wild {
             Some(at) if at == i && random.below(2) == 0 => ends[random.below(ends.len())],
@@ -56,7 +56,7 @@ fn any_index_value() {
         let inputs = [numbers(&[rows, 3], 1), index, numbers(&[n, 3], 2)];
         let neighbour = random.bytes(4096);
         let kept = gpu.upload(&neighbour).expect("memory");
-        let text = if turn % 4 < 2 { Text::Generic } else { Text::Special };
+        let text = if round % 4 < 2 { Text::Generic } else { Text::Special };
         match (evaluate(&graph, &inputs), run(&gpu, &graph, &inputs, text)) {
             (Ok(expected), Ok(found)) => {
                 passed += 1;

@@ -18,7 +18,7 @@ fn about(error: &Error, device: &str) -> String {
 }
 
 #[test]
-fn an_adapter_that_is_not_there() {
+fn an_adapter_that_does_not_exist() {
     let count = adapters().len();
     let Err(error) = open(count, 1, Arc::new(Cpu)) else { panic!("there are {count} adapters") };
     let why = about(&error, &format!("wgpu:{count}"));
@@ -86,7 +86,7 @@ fn wide_floats_are_refused_with_advice() {
 }
 
 #[test]
-fn a_lost_device_says_so() {
+fn uses_of_a_lost_device_are_errors() {
     let Some(gpu) = gpu(&options()) else { return };
     let storage = gpu.upload(&[1; 400]).expect("memory");
     let program = load(&gpu, multiply_add(100, 1.0, false), Text::Generic);

@@ -10,7 +10,7 @@ use gradus_mem::Storage;
 use gradus_wgpu::Options;
 
 #[test]
-fn uploads_come_back() {
+fn uploads_can_be_read() {
     let Some(gpu) = gpu(&options()) else { return };
     let mut random = Random::new(1);
     let sizes = [0, 1, 2, 3, 4, 5, 15, 16, 17, 255, 256, 257, 4095, 65_535, 65_536, 65_537, 1 << 20];
@@ -89,7 +89,7 @@ fn the_heap_grows_and_keeps_its_contents() {
 }
 
 #[test]
-fn memory_is_counted_and_used_again() {
+fn memory_is_counted_and_reused() {
     let Some(gpu) = gpu(&options()) else { return };
     let before = gpu.memory();
     let (small, large) = (gpu.alloc(1000).expect("memory"), gpu.alloc(SMALL + 1).expect("memory"));
@@ -108,7 +108,7 @@ fn memory_is_counted_and_used_again() {
 }
 
 #[test]
-fn memory_that_is_not_there_is_an_error() {
+fn failed_allocations_are_errors() {
     let most = 64 << 20;
     let Some(gpu) = gpu(&Options { most, ..options() }) else { return };
     let mut held = Vec::new();
@@ -201,7 +201,7 @@ fn random_use_agrees_with_a_model() {
 }
 
 #[test]
-fn a_run_without_memory_leaves_its_arguments() {
+fn a_run_without_memory_keeps_its_arguments() {
     let (n, most) = (SMALL, 48 << 20);
     let Some(gpu) = gpu(&Options { most, ..options() }) else { return };
     // Two operands of 16 MiB fit next to the heap, but the result does not.

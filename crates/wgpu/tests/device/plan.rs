@@ -134,7 +134,7 @@ fn training(batch: usize, inside: usize) -> Graph {
 }
 
 #[test]
-fn cells_are_written_over() {
+fn cells_are_overwritten() {
     let Some(gpu) = gpu(&options()) else { return };
     let graph = training(32, 48);
     let keeps: Vec<(usize, usize)> = (0..4).map(|k| (k + 1, k + 2)).collect();
@@ -146,16 +146,16 @@ fn cells_are_written_over() {
     gpu.finish().wait().expect("the end of the queue");
     let mut used = None;
     let mut losses = Vec::new();
-    for turn in 0..6 {
+    for round in 0..6 {
         let expected = evaluate(&graph, &model).expect("the CPU");
         let mut given: Vec<Argument> =
             cells.drain(..).chain([rate.clone()]).map(|storage| Argument { storage, offset: 0 }).collect();
         // The test still holds data and targets, but not the parameters.
         let held: Vec<Storage> = given[..2].iter().map(|a| a.storage.clone()).collect();
-        let kept = (turn == 3).then(|| given[2].storage.clone());
+        let kept = (round == 3).then(|| given[2].storage.clone());
         let new = step.run(&mut given, None).expect("a run");
         let found = outputs(&gpu, &graph, &new);
-        close(&expected, &found, 1e-5, &format!("turn {turn}"));
+        close(&expected, &found, 1e-5, &format!("round {round}"));
         if let Some(kept) = kept {
             // A copy of a parameter that was made before the step keeps the old value.
             assert!(read(&*gpu, &kept) == model[2].to_bytes());
@@ -164,13 +164,13 @@ fn cells_are_written_over() {
         model.splice(2..6, found.into_iter().skip(1));
         cells = held.into_iter().chain(new.into_iter().skip(1)).collect();
         let now = gpu.memory().used;
-        assert_eq!(now, *used.get_or_insert(now), "turn {turn} needs new memory");
+        assert_eq!(now, *used.get_or_insert(now), "round {round} needs new memory");
     }
     assert!(losses[5] < losses[0], "{losses:?}");
 }
 
 #[test]
-fn outputs_without_cells_never_take_over() {
+fn outputs_without_cells_never_overwrite_inputs() {
     let Some(gpu) = gpu(&options()) else { return };
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [100]));
@@ -372,7 +372,7 @@ fn a_bad_index_in_a_loop() {
 }
 
 #[test]
-fn cells_wait_for_what_may_have_failed() {
+fn writes_to_cells_wait_for_runs_that_may_have_failed() {
     let Some(gpu) = gpu(&options()) else { return };
     let graph = lookup();
     let program = gpu.program(&graph, &request(Text::Generic, &[])).expect("a program");
@@ -396,7 +396,7 @@ fn cells_wait_for_what_may_have_failed() {
 }
 
 #[test]
-fn long_chains_of_what_may_have_failed() {
+fn long_chains_of_runs_that_may_have_failed() {
     let Some(gpu) = gpu(&options()) else { return };
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [10]));
@@ -411,8 +411,8 @@ fn long_chains_of_what_may_have_failed() {
         let mut x = upload(&gpu, std::slice::from_ref(&value)).remove(0);
         let [right, wrong] = [&good, &bad].map(|l| upload(&gpu, std::slice::from_ref(l)).remove(0));
         let mut failed = None;
-        for turn in 0..150 {
-            let index = if fails == Some(turn) { &wrong } else { &right };
+        for round in 0..150 {
+            let index = if fails == Some(round) { &wrong } else { &right };
             match program.run(&mut arguments(&[&x, index]), None) {
                 Ok(mut out) => x = out.remove(0),
                 Err(error) => {
@@ -476,7 +476,7 @@ fn tensors_without_elements() {
 }
 
 #[test]
-fn operands_and_constants_larger_than_the_heap_takes() {
+fn operands_and_constants_outside_of_the_heap() {
     let Some(gpu) = gpu(&options()) else { return };
     let n = (gradus_gpu::SMALL / 4 / 1000 + 3) * 1000;
     let b = Builder::new();
@@ -503,8 +503,8 @@ fn runs_on_several_threads() {
         for seed in 0..4u64 {
             let (gpu, graph, step, other, sort) = (&gpu, &graph, &step, &other, &sort);
             scope.spawn(move || {
-                for turn in 0..8 {
-                    let mut random = Random::new(seed * 100 + turn);
+                for round in 0..8 {
+                    let mut random = Random::new(seed * 100 + round);
                     let mut inputs = network_inputs(graph);
                     inputs[0] = numbers(&[16, 20], random.next());
                     inputs[6] = Literal::scalar(DType::F32, 0.5);

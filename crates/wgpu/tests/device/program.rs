@@ -55,7 +55,7 @@ fn operands_at_any_offset() {
 }
 
 #[test]
-fn a_result_takes_over_an_operand_that_nobody_else_holds() {
+fn a_result_overwrites_an_operand_without_other_owners() {
     let Some(gpu) = gpu(&options()) else { return };
     for n in [100, SMALL / 4 + 1] {
         let program = load(&gpu, multiply_add(n, 2.0, true), Text::Special);

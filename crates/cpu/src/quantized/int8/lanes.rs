@@ -219,9 +219,9 @@ unsafe fn output_of<L: Lanes, B: Blocks>(
         while row < rows.count {
             let (x, y) = (x.add(row * groups), rows.y.add(row * weights.rows + output));
             row += match rows.count - row {
-                MOST.. => some::<L, MOST>(w, x, y, groups, weights.rows),
-                2.. => some::<L, 2>(w, x, y, groups, weights.rows),
-                _ => some::<L, 1>(w, x, y, groups, weights.rows),
+                MOST.. => dot_rows::<L, MOST>(w, x, y, groups, weights.rows),
+                2.. => dot_rows::<L, 2>(w, x, y, groups, weights.rows),
+                _ => dot_rows::<L, 1>(w, x, y, groups, weights.rows),
             };
         }
     }
@@ -229,7 +229,7 @@ unsafe fn output_of<L: Lanes, B: Blocks>(
 
 /// Computes one output of `R` rows. Returns `R`.
 #[inline(always)]
-unsafe fn some<L: Lanes, const R: usize>(
+unsafe fn dot_rows<L: Lanes, const R: usize>(
     w: *const Group,
     x: *const Group,
     y: *mut f32,

@@ -22,29 +22,30 @@ pub(super) trait Scalar:
 {
     /// Converts a real number.
     fn of(x: f64) -> Self;
-    /// The real part.
+    /// Returns the real part.
     fn re(self) -> f64;
-    /// The complex conjugate.
+    /// Returns the complex conjugate.
     fn conj(self) -> Self;
-    /// The modulus.
+    /// Returns the modulus.
     fn size(self) -> f64;
     /// Converts to a complex number.
     fn complex(self) -> C;
-    /// The elements of a literal of this class.
+    /// Returns the elements of a literal of this class.
     fn elements(l: &Literal) -> &[Self];
     /// Converts elements to the data of a literal.
     fn data(v: Vec<Self>) -> Data;
 
-    /// The number of modulus 1 in the same direction; 1 for 0 and for subnormal numbers, whose reciprocals overflow.
+    /// Returns the number of modulus 1 in the same direction; 1 for 0 and for subnormal numbers, whose
+    /// reciprocals overflow.
     fn phase(self) -> Self {
         let size = self.size();
         if size >= f64::MIN_POSITIVE { self * Self::of(1.0 / size) } else { Self::of(1.0) }
     }
-    /// The square of the modulus.
+    /// Returns the square of the modulus.
     fn square(self) -> f64 {
         (self * self.conj()).re()
     }
-    /// The sum of the moduli of both parts, by which LAPACK selects pivots.
+    /// Returns the sum of the moduli of both parts, by which LAPACK selects pivots.
     fn taxicab(self) -> f64 {
         let z = self.complex();
         z.re.abs() + z.im.abs()
@@ -149,7 +150,7 @@ impl<T: Scalar> Mat<T> {
         Mat::from_fn(self.rows, other.cols, one)
     }
 
-    /// The Hermitian part.
+    /// Returns the Hermitian part.
     pub(super) fn hermitian(&self) -> Mat<T> {
         Mat::from_fn(self.rows, self.cols, |i, j| (self[(i, j)] + self[(j, i)].conj()) * T::of(0.5))
     }
@@ -359,7 +360,7 @@ fn reflector<T: Scalar>(mut x: Vec<T>) -> (Vec<T>, T, T) {
     (x, (beta - first) / beta, beta)
 }
 
-/// The Euclidean norm, scaled so that squares neither overflow nor vanish.
+/// Returns the Euclidean norm, scaled so that squares neither overflow nor vanish.
 pub(super) fn length<T: Scalar>(v: &[T]) -> f64 {
     let largest = v.iter().map(|x| x.size()).fold(0.0, f64::max);
     if largest == 0.0 || !largest.is_finite() {

@@ -4,7 +4,7 @@
 use super::*;
 use crate::op_struct;
 
-/// The type of one scalar per square matrix.
+/// Returns the type of one scalar per square matrix.
 fn scalars(ins: &[Aval]) -> Result<Aval> {
     arity(ins, 1)?;
     square(&ins[0])?;

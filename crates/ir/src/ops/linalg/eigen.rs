@@ -4,7 +4,7 @@
 use super::*;
 use crate::{message, op_struct};
 
-/// `1 / (w_j - w_i)` at row `i` and column `j`, 0 where they are equal.
+/// Returns `1 / (w_j - w_i)` at row `i` and column `j`, 0 where they are equal.
 fn gaps<'g>(w: Var<'g>, like: Var<'g>) -> Var<'g> {
     (w.along_rows(like) - w.along_columns(like)).reciprocal_or_zero()
 }

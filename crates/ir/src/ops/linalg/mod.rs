@@ -34,7 +34,7 @@ use dense::{Mat, Scalar};
 /// Largest allowed difference of factorisations of well-conditioned matrices to the reference.
 const BOUND: Bound = Bound::Largest(256.0);
 
-/// Rows and columns of the matrices in an operand.
+/// Returns the numbers of rows and columns of the matrices in an operand.
 fn extents(x: &Aval) -> Result<[usize; 2]> {
     if !x.dtype.is_differentiable() {
         return Err(Error::dtype(x.dtype, "it takes floats and complex numbers"));
@@ -48,7 +48,7 @@ fn extents(x: &Aval) -> Result<[usize; 2]> {
     }
 }
 
-/// The extent of the square matrices in an operand.
+/// Returns the extent of the square matrices in an operand.
 fn square(x: &Aval) -> Result<usize> {
     match extents(x)? {
         [m, n] if m == n => Ok(n),
@@ -85,7 +85,7 @@ pub enum Factorisation {
     TriangularSolve { lower: bool, transpose: bool, unit: bool },
 }
 
-/// The form of an op that processes the matrices of its operands one after the other.
+/// Returns the form of an op that processes the matrices of its operands one after the other.
 fn each(kind: Factorisation, kernel: impl Kernel, outs: Result<Vec<Aval>>) -> Form {
     let reference = Arc::new(move |ins: &[Literal]| {
         let outs = outs.clone()?;
@@ -173,7 +173,7 @@ enum Part {
 
 /// Operations on the last two axes, for derivative rules.
 impl<'g> Var<'g> {
-    /// Transposed.
+    /// Transposes the last two axes.
     pub(crate) fn mt(self) -> Var<'g> {
         let r = self.rank();
         if r < 2 {
@@ -183,23 +183,23 @@ impl<'g> Var<'g> {
         self.permute(&axes)
     }
 
-    /// Conjugate transpose.
+    /// Returns the conjugate transpose.
     pub(crate) fn mh(self) -> Var<'g> {
         self.mt().conj_if_complex()
     }
 
-    /// Matrix product, matrix by matrix.
+    /// Multiplies corresponding matrices of two batches.
     pub(crate) fn mm(self, other: Var<'g>) -> Var<'g> {
         let lead: String = ('A'..='Z').chain('\u{100}'..).take(self.rank().saturating_sub(2)).collect();
         self.dot(other, &format!("{lead}ik"), &format!("{lead}kj"), &format!("{lead}ij"))
     }
 
-    /// The Hermitian part.
+    /// Returns the Hermitian part.
     fn hermitian(self) -> Var<'g> {
         (self + self.mh()) * 0.5
     }
 
-    /// A mask that is true in a part of the matrices.
+    /// Returns a mask that is true in a part of the matrices.
     fn mask(self, part: Part) -> Var<'g> {
         let (b, shape, r) = (self.builder(), self.shape(), self.rank());
         let (row, column) = (b.iota(DType::I64, &shape, r - 2), b.iota(DType::I64, &shape, r - 1));
@@ -217,7 +217,7 @@ impl<'g> Var<'g> {
         self.mask(part).select(self, self.full_like(0.0))
     }
 
-    /// The diagonals, as vectors.
+    /// Returns the diagonals, as vectors.
     fn diagonals(self) -> Var<'g> {
         self.part(Part::Diagonal).sum(&[self.rank() - 1])
     }
@@ -227,22 +227,22 @@ impl<'g> Var<'g> {
         self.along_rows(like).part(Part::Diagonal)
     }
 
-    /// A vector repeated in every row of a matrix: one number for each column.
+    /// Returns a vector repeated in every row of a matrix: one number for each column.
     fn along_rows(self, like: Var<'g>) -> Var<'g> {
         self.spread(&[like.rank() - 2], &like.shape())
     }
 
-    /// A vector repeated in every column of a matrix: one number for each row.
+    /// Returns a vector repeated in every column of a matrix: one number for each row.
     fn along_columns(self, like: Var<'g>) -> Var<'g> {
         self.spread(&[like.rank() - 1], &like.shape())
     }
 
-    /// `i` times a real value.
+    /// Returns `i` times a real value.
     fn imaginary(self) -> Var<'g> {
         self.full_like(0.0).complex(self)
     }
 
-    /// `1 / self`, and 0 where `self` is 0.
+    /// Returns `1 / self`, and 0 where `self` is 0.
     fn reciprocal_or_zero(self) -> Var<'g> {
         let (zero, one) = (self.full_like(0.0), self.full_like(1.0));
         let none = self.eq(zero);
@@ -263,7 +263,7 @@ fn phase_correction<'g>(v: Var<'g>, dv: Var<'g>) -> Var<'g> {
     angle.reshape(shape.without(&[rows]))
 }
 
-/// Well-conditioned sample matrices: random, with larger diagonals.
+/// Returns well-conditioned sample matrices: random, with larger diagonals.
 fn sample_matrix(s: &mut Samples, shape: &[usize], complex: bool, diagonal: f64) -> Literal {
     let x = if complex { s.complex((-1.0, 1.0), shape) } else { s.normal(shape) };
     let n = *shape.last().unwrap_or(&1);

@@ -158,12 +158,12 @@ impl Sampled for TriangularSolve {
 }
 
 impl<'g> Var<'g> {
-    /// The solution `X` of `self X = right`.
+    /// Returns the solution `X` of `self X = right`.
     pub fn solve(self, right: Var<'g>) -> Var<'g> {
         self.builder().apply1(Solve {}, &[self, right])
     }
 
-    /// The solution `X` of `self X = right` for the lower or upper triangle of `self`.
+    /// Returns the solution `X` of `self X = right` for the lower or upper triangle of `self`.
     pub fn triangular_solve(self, right: Var<'g>, lower: bool) -> Var<'g> {
         let op = TriangularSolve { lower, transpose: false, unit: false };
         self.builder().apply1(op, &[self, right])

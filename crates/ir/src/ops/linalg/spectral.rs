@@ -27,7 +27,7 @@ fn columns<T: Scalar>(v: &Mat<T>, order: &[usize]) -> Mat<T> {
     Mat::from_fn(v.rows, order.len(), |i, j| v[(i, order[j])])
 }
 
-/// Cosine and sine of the rotation that diagonalises `[[a, r], [r, b]]`, for `r > 0`.
+/// Returns the cosine and sine of the rotation that diagonalises `[[a, r], [r, b]]`, for `r > 0`.
 fn rotation(a: f64, b: f64, r: f64) -> (f64, f64) {
     let tau = (b - a) / (2.0 * r);
     let t = 1.0_f64.copysign(tau) / (tau.abs() + tau.hypot(1.0));
@@ -44,7 +44,8 @@ fn scaled<T: Scalar>(a: &Mat<T>) -> (Mat<T>, f64) {
     (Mat::from_fn(a.rows, a.cols, |i, j| a[(i, j)] / T::of(scale)), scale)
 }
 
-/// Eigenvalues of the Hermitian part in ascending order, and orthonormal eigenvectors as columns, by Jacobi's method.
+/// Returns the eigenvalues of the Hermitian part in ascending order, and orthonormal eigenvectors as columns,
+/// by Jacobi's method.
 pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> Result<(Vec<f64>, Mat<T>), String> {
     a.check_finite()?;
     let (mut a, scale) = scaled(&a.hermitian());
@@ -88,7 +89,7 @@ pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> Result<(Vec<f64>, Mat<T>), String> 
 /// The factors `U`, `s` and `V` of `A = U diag(s) Vᴴ`.
 type Svd<T> = (Mat<T>, Vec<f64>, Mat<T>);
 
-/// `A = U diag(s) Vᴴ` with `s` in descending order and as many columns as the smaller extent.
+/// Factors `A = U diag(s) Vᴴ`, with `s` in descending order and as many columns as the smaller extent.
 pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> Result<Svd<T>, String> {
     a.check_finite()?;
     let (mut u, s, mut v) = if a.rows >= a.cols {
@@ -180,7 +181,8 @@ fn complete<T: Scalar>(u: &mut Mat<T>, j: usize) {
     }
 }
 
-/// The adjugate from the singular values; `det(A) A⁻¹` if `A` is regular, and exact also if it is not.
+/// Computes the adjugate from the singular values: `det(A) A⁻¹` if `A` is regular, and exact also if it is
+/// not.
 pub(super) fn adjugate<T: Scalar>(a: &Mat<T>) -> Mat<T> {
     let n = a.rows;
     // The determinant of a matrix with NaN is NaN, not an error, and so are its derivatives.
@@ -191,13 +193,14 @@ pub(super) fn adjugate<T: Scalar>(a: &Mat<T>) -> Mat<T> {
     scaled.times(&u.adjoint())
 }
 
-/// The determinant, by elimination.
+/// Computes the determinant by elimination.
 pub(super) fn determinant<T: Scalar>(mut a: Mat<T>) -> T {
     let (_, sign) = lu(&mut a);
     (0..a.rows).map(|i| a[(i, i)]).fold(T::of(sign), |x, y| x * y)
 }
 
-/// Eigenvalues by real part (equal ones by imaginary part, larger first) and unit eigenvectors as columns.
+/// Returns the eigenvalues by real part (equal ones by imaginary part, larger first) and unit eigenvectors as
+/// columns.
 pub(super) fn eig(a: &Mat<C>) -> Result<(Vec<C>, Mat<C>), String> {
     let n = a.rows;
     a.check_finite()?;
@@ -243,7 +246,7 @@ fn ordered(w: &[C], equal: f64) -> Vec<usize> {
     order
 }
 
-/// `A = Z H Zᴴ` with zeros below the first subdiagonal of `H`.
+/// Factors `A = Z H Zᴴ`, with zeros below the first subdiagonal of `H`.
 fn hessenberg(a: &Mat<C>) -> (Mat<C>, Mat<C>) {
     let n = a.rows;
     let (mut h, mut z) = (a.clone(), Mat::eye(n, n));
@@ -313,7 +316,7 @@ fn wilkinson(h: &Mat<C>, last: usize) -> C {
     if far == C::ZERO { d } else { d - b * c / far }
 }
 
-/// One QR step on the rows and columns from `first` to `last`.
+/// Applies one QR step to the rows and columns from `first` to `last`.
 fn step(h: &mut Mat<C>, z: &mut Mat<C>, (first, last): (usize, usize), shift: C) {
     let n = h.rows;
     (first..=last).for_each(|i| h[(i, i)] -= shift);

@@ -164,7 +164,7 @@ macro_rules! arith_ops {
 }
 arith_ops!(define_ops);
 
-/// The definition of `remainder` for floats.
+/// Computes `remainder` for floats; this function defines the op.
 pub fn remainder_float(a: f64, b: f64) -> f64 {
     let r = a % b;
     if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
@@ -175,8 +175,8 @@ fn remainder_int(a: i64, b: i64) -> i64 {
     if b != 0 && r != 0 && (r < 0) != (b < 0) { r + b } else { r }
 }
 
-/// The definition of `floor_div` for floats: the quotient that matches `remainder_float`. It is exact, whereas the
-/// rounded quotient may be too large by one.
+/// Computes `floor_div` for floats; this function defines the op. The quotient matches `remainder_float` and
+/// is exact, whereas the rounded quotient may be too large by one.
 pub fn floor_div_float(a: f64, b: f64) -> f64 {
     if b == 0.0 {
         return a / b;
@@ -223,18 +223,18 @@ impl<'g> Var<'g> {
         self.eq(self.full_like(0.0))
     }
 
-    /// `self` where the condition holds, else the number.
+    /// Returns `self` where the condition holds, else the number.
     fn unless(self, condition: Var<'g>, value: f64) -> Var<'g> {
         condition.select(self.full_like(value), self)
     }
 
-    /// 1 where `self` is larger than `other`, one half where both are equal, else 0; 0 for NaN.
+    /// Returns 1 where `self` is larger than `other`, one half where both are equal, else 0; 0 for NaN.
     fn wins(self, other: Var<'g>) -> Var<'g> {
         let half = self.gt(other).to(self.dtype()) + self.ge(other).to(self.dtype());
         half * 0.5
     }
 
-    /// The quotient by a modulus; 0 where the modulus is 0.
+    /// Divides by a modulus; 0 where the modulus is 0.
     fn over(self, modulus: Var<'g>) -> Var<'g> {
         let origin = modulus.is_zero();
         (self / modulus.unless(origin, 1.0)).unless(origin, 0.0)
@@ -246,13 +246,14 @@ impl<'g> Var<'g> {
         self.over(modulus).over(modulus)
     }
 
-    /// `b · a^(b-1)`, and 0 at `0^0` and `NaN^0`.
+    /// Returns `b · a^(b-1)`, and 0 at `0^0` and `NaN^0`.
     fn pow_by_base(self, b: Var<'g>) -> Var<'g> {
         let corner = self.is_zero().or(self.ne(self)).and(b.is_zero());
         (b * self.unless(corner, 1.0).pow(b.unless(corner, 1.0) - 1.0)).unless(corner, 0.0)
     }
 
-    /// `a^b · log(a)`, and 0 where `a` is 0 and `b` is real and at least 0; there `a` is replaced by 1.
+    /// Returns `a^b · log(a)`, and 0 where `a` is 0 and `b` is real and at least 0; there `a` is replaced by
+    /// 1.
     fn pow_by_exponent(self, b: Var<'g>) -> Var<'g> {
         let at_least_0 = match self.dtype().is_complex() {
             true => b.re().ge(b.re().full_like(0.0)).and(b.im().is_zero()),
@@ -262,7 +263,7 @@ impl<'g> Var<'g> {
         a.pow(b) * a.log()
     }
 
-    /// `exp(self) / (exp(self) + exp(other))`; one half at equal infinities.
+    /// Returns `exp(self) / (exp(self) + exp(other))`; one half at equal infinities.
     fn share(self, other: Var<'g>) -> Var<'g> {
         let even = self.eq(other).and(self.is_inf());
         (self - other).unless(even, 0.0).sigmoid()

@@ -61,7 +61,7 @@ impl<'g> Var<'g> {
         if self.dtype() == dtype { self } else { self.builder().apply1(Cast { to: dtype }, &[self]) }
     }
 
-    /// The complex conjugate of a complex value; a real value is returned unchanged.
+    /// Returns the complex conjugate of a complex value; a real value is returned unchanged.
     pub fn conj_if_complex(self) -> Var<'g> {
         if self.dtype().class() == Class::Complex { self.conj() } else { self }
     }

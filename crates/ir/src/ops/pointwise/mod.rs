@@ -196,7 +196,7 @@ pub mod table {
 static FAMILIES: &[&[&Pointwise]] =
     &[arith::OPS, compare::OPS, exp::OPS, trig::OPS, special::OPS, round::OPS, logic::OPS];
 
-/// All ops of the table.
+/// Returns all ops of the table.
 pub fn all() -> impl Iterator<Item = &'static Pointwise> {
     FAMILIES.iter().flat_map(|f| f.iter().copied())
 }
@@ -235,7 +235,7 @@ impl Pointwise {
         }
     }
 
-    /// The range from which samples of an operand are drawn.
+    /// Returns the range from which samples of an operand are drawn.
     pub fn domain_of(&self, operand: usize) -> (f64, f64) {
         self.domain.get(operand).or(self.domain.last()).copied().unwrap_or((-2.0, 2.0))
     }

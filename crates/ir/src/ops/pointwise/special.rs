@@ -180,7 +180,7 @@ macro_rules! special_ops {
 special_ops!(define_ops);
 
 impl<'g> Var<'g> {
-    /// The quotient by `x`, for a function that behaves like `x / 2` near 0: one half where `x` is 0.
+    /// Divides by `x`, for a function that behaves like `x / 2` near 0: one half where `x` is 0.
     fn over_or_half(self, x: Var<'g>) -> Var<'g> {
         let zero = x.eq(x.full_like(0.0));
         let quotient = self / zero.select(x.full_like(1.0), x);
@@ -188,7 +188,7 @@ impl<'g> Var<'g> {
     }
 }
 
-/// The derivative by `x` of `y = gamma_density(n, a, x)`.
+/// Returns the derivative by `x` of `y = gamma_density(n, a, x)`.
 fn gamma_density_by_x<'g>(n: Var<'g>, a: Var<'g>, x: Var<'g>, y: Var<'g>) -> Var<'g> {
     let (zero, order) = (x.eq(x.full_like(0.0)), n.round());
     let safe = zero.select(x.full_like(1.0), x);

@@ -110,7 +110,8 @@ macro_rules! trig_ops {
 trig_ops!(define_ops);
 
 impl<'g> Var<'g> {
-    /// `1 / sqrt(x² - 1)` without overflow: for real numbers also below -1, where `acosh` itself is NaN.
+    /// Returns `1 / sqrt(x² - 1)` without overflow: for real numbers also below -1, where `acosh` itself is
+    /// NaN.
     fn acosh_slope(self) -> Var<'g> {
         let x = if self.dtype().is_complex() { self } else { self.abs() };
         (x - 1.0).rsqrt() * (x + 1.0).rsqrt()
