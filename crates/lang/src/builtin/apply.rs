@@ -302,15 +302,15 @@ fn broadcast(x: &Named, axes: &[Name], all: &[Named]) -> Tensor {
 /// Applies a pointwise op. If it takes booleans or integers only, numbers are converted to them and the result back.
 fn apply_pointwise_op(op: &'static Pointwise, operands: &[&Tensor]) -> Tensor {
     let own = operands.first().map_or(DType::F32, |t| t.dtype());
-    if row.name == "abs" && own.is_complex() {
+    if op.name == "abs" && own.is_complex() {
         return operands[0].abs();
     }
-    if row.takes(own) || own.is_complex() {
-        return apply1(row, operands);
+    if op.takes(own) || own.is_complex() {
+        return apply1(op, operands);
     }
-    let to = if row.takes(DType::Bool) { DType::Bool } else { DType::I64 };
+    let to = if op.takes(DType::Bool) { DType::Bool } else { DType::I64 };
     let converted: Vec<Tensor> = operands.iter().map(|t| t.to_dtype(to)).collect();
-    apply1(row, &converted.iter().collect::<Vec<_>>()).to_dtype(own)
+    apply1(op, &converted.iter().collect::<Vec<_>>()).to_dtype(own)
 }
 
 /// Broadcasts all operands to a common shape, as the catalog's pointwise ops require.
