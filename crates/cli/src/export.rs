@@ -1,4 +1,5 @@
-//! `gradus export`: writes a program with its tensors, or a trained model, as a folder that a web page runs without the compiler.
+//! `gradus export`: writes a program with its tensors, or a trained model, as a folder that a web page runs
+//! without the compiler.
 
 use crate::args::InputArgs;
 use crate::train::{self, language::Language};
@@ -13,12 +14,14 @@ use gradus::{Aval, DType, Device, Tensor, compile};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Number of steps for which the optimiser's step-dependent numbers are stored; later steps use the last ones.
+/// Number of steps for which step-dependent numbers of the optimiser are stored. Later steps use those of the
+/// last step.
 const STEPS: u64 = 10_000;
 
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
-    /// Program to read (- reads standard input), or output folder or checkpoint of a language model trained by `gradus train`
+    /// Program to read (- reads standard input), or output folder or checkpoint of a language model trained
+    /// by `gradus train`
     pub(crate) file: PathBuf,
     /// Folder to write; created if it does not exist
     #[arg(long, value_name = "DIR")]
@@ -158,7 +161,7 @@ fn program(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// The inputs that the page passes, in the order of the graph's inputs.
+/// Returns the inputs that the page passes, in the order of the graph's inputs.
 fn fed<'a>(
     lowered: &'a Lowered,
     inputs: &'a BTreeMap<Name, Tensor>,
@@ -175,7 +178,8 @@ fn applied(lowered: &Lowered, cells: &BTreeMap<Name, Tensor>, fed: &[Tensor]) ->
         lowered.inputs.iter().filter_map(|n| cells.get(n).or_else(|| fed.next())).collect();
     match gradus::call("program", &lowered.graph, &ins) {
         Ok(mut outs) => {
-            // The last results of the graph are error flags (fixpoint not reached, bad numbers), which pages do not use.
+            // The last results of the graph are error flags (fixpoint not reached, bad numbers), which pages
+            // do not use.
             outs.truncate(lowered.outputs.len());
             outs
         }

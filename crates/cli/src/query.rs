@@ -54,7 +54,8 @@ fn numbered(query: &str, name: &Name, parts: Vec<Part>, symbols: &Symbols) -> Do
     parts.into_iter().enumerate().map(number).collect()
 }
 
-/// Answers from facts, computing only those that the query needs; `None` unless the name is a relation solved over tuples.
+/// Answers from facts, and computes only those that the query needs. Returns `None` unless the name is a
+/// relation solved over tuples.
 fn by_facts(program: &Program, name: &Name, parts: &[Part], ready: &Ready) -> Done<Option<Answer>> {
     if !program.definition(name).is_some_and(|d| d.relation) || ready.inputs.contains_key(name) {
         return Ok(None);
@@ -96,14 +97,14 @@ fn by_facts(program: &Program, name: &Name, parts: &[Part], ready: &Ready) -> Do
 }
 
 fn wrong(query: &str, fault: Diagnostic) -> Failure {
-    Failure::Told(Faults { sources: vec![Source::new("query", query)], faults: vec![fault] })
+    Failure::UsageAt(Faults { sources: vec![Source::new("query", query)], faults: vec![fault] })
 }
 
 /// Parses a query: the name of the tensor, and its arguments.
 fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
     let source = Source::new("query", query);
     let expr =
-        parse_query(&source).map_err(|faults| Failure::Told(Faults { sources: vec![source], faults }))?;
+        parse_query(&source).map_err(|faults| Failure::UsageAt(Faults { sources: vec![source], faults }))?;
     let not_a_query = || {
         let what = "a query must be a tensor with its indices, such as Anc(1, x) or Probs[0, o]";
         wrong(query, Diagnostic::error(expr.span, what))
@@ -191,7 +192,8 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
     Ok(Answer { names, rows: found, truth })
 }
 
-/// The indices to which names are bound at the element `at`; `None` if the element does not match the query.
+/// Returns the indices to which names are bound at the element `at`; `None` if the element does not match the
+/// query.
 fn bound(parts: &[Part], names: &[(Name, usize)], at: &[usize], shape: &[usize]) -> Option<Vec<usize>> {
     let mut row: Vec<Option<usize>> = vec![None; names.len()];
     for ((part, i), n) in parts.iter().zip(at).zip(shape) {
@@ -236,7 +238,7 @@ impl Answer {
         show::table(&heading, &self.rows.iter().map(row).collect::<Vec<_>>())
     }
 
-    /// A list of rows as objects; a single value if the query binds no names.
+    /// Writes the rows as a JSON list of objects, or a single value if the query binds no names.
     fn json(&self, name: &str, symbols: &Symbols) -> String {
         let value = |x: &str| serde_json::from_str(x).unwrap_or(serde_json::Value::Null);
         if self.names.is_empty() {

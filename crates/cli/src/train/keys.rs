@@ -1,6 +1,6 @@
-//! Reads a TOML table key by key. A value of the wrong type, or a key that is never read, is an error that describes
-//! the accepted values. The values that are read, including defaults, are recorded, so that a resumed run can be
-//! compared with the run it continues.
+//! Reads a TOML table key by key. A value of the wrong type, or a key that is never read, is an error that
+//! describes the accepted values. The values that are read, including defaults, are recorded, so that a
+//! resumed run can be compared with the run it continues.
 
 use crate::{Done, Failure};
 use std::cell::RefCell;
@@ -32,12 +32,13 @@ impl Keys {
         Ok(Keys { file, prefix: String::new(), table, asked: Vec::new(), recorded: Rc::default() })
     }
 
-    /// An error about a key.
+    /// Makes an error about a key.
     pub(crate) fn fault(&self, key: &str, why: &str) -> Failure {
         Failure::Run(format!("{}: `{}{key}` {why}", self.file, self.prefix))
     }
 
-    /// The value of a key, if it is present. Fails if `f` does not accept the value; `fits` describes what it accepts.
+    /// Returns the value of a key, if it is present. Fails if `f` does not accept the value; `fits` describes
+    /// what it accepts.
     fn get<T>(&mut self, key: &str, fits: &str, f: impl Fn(&Value) -> Option<T>) -> Done<Option<T>> {
         self.asked.push(key.to_string());
         let Some(value) = self.table.get(key) else { return Ok(None) };
@@ -62,12 +63,12 @@ impl Keys {
         Ok(found)
     }
 
-    /// Records a value of a key, in place of the value that was read.
+    /// Records another value for a key than the one that was read.
     pub(crate) fn record(&self, key: &str, value: &str) {
         self.recorded.borrow_mut().insert(format!("{}{key}", self.prefix), value.to_string());
     }
 
-    /// All values that were read, including defaults, by the full names of their keys.
+    /// Returns all values that were read, including defaults, by the full names of their keys.
     pub(crate) fn recorded(&self) -> Recorded {
         self.recorded.borrow().clone()
     }
@@ -169,7 +170,7 @@ impl Keys {
         self.table.contains_key(key)
     }
 
-    /// The keys of a table whose keys are chosen by the user.
+    /// Returns the keys of a table whose keys are chosen by the user.
     pub(crate) fn own(&self) -> Vec<String> {
         self.table.keys().cloned().collect()
     }
@@ -202,7 +203,7 @@ fn number(v: &Value) -> Option<f64> {
     v.as_float().or_else(|| v.as_integer().map(|n| n as f64)).filter(|x| x.is_finite())
 }
 
-/// A value in its recorded form.
+/// Writes a value in the form in which it is recorded.
 fn written(v: &Value) -> String {
     match v {
         Value::Array(all) => format!("[{}]", all.iter().map(written).collect::<Vec<_>>().join(", ")),
@@ -211,7 +212,7 @@ fn written(v: &Value) -> String {
     }
 }
 
-/// A value in the form of messages.
+/// Writes a value as messages show it.
 fn shown(v: &Value) -> String {
     match v {
         Value::String(s) => format!("{s:?}"),

@@ -1,5 +1,5 @@
-//! Compares the settings of a resumed run with those of the run that wrote its checkpoint.
-//! Takes the values that `Keys` recorded; returns the note for new checkpoints, or an error that lists all differences.
+//! Compares the settings of a resumed run with those of the run that wrote its checkpoint. Takes the values
+//! that `Keys` recorded; returns the note for new checkpoints, or an error that lists all differences.
 
 use super::keys::Recorded;
 use crate::{Done, Failure};
@@ -24,14 +24,15 @@ fn decisive(mut all: Recorded) -> Recorded {
     all
 }
 
-/// The note with the settings, for checkpoints of this run.
+/// Returns the note with the settings, for checkpoints of this run.
 pub(crate) fn remarks(recorded: &Recorded) -> Notes {
     let all = serde_json::json!(decisive(recorded.clone()));
     [(NOTE.to_string(), all.to_string())].into()
 }
 
-/// Returns an error if the run of a checkpoint had other settings. Differences in `notes` are left to the training loop,
-/// which refuses them even with `--force`: such a checkpoint cannot be loaded. Checkpoints without settings are accepted.
+/// Returns an error if the run of a checkpoint had other settings. Differences in `notes` are left to the
+/// training loop, which refuses them even with `--force`: such a checkpoint cannot be loaded. Checkpoints
+/// without settings are accepted.
 pub(crate) fn check(checkpoint: &Path, notes: &Notes, recorded: &Recorded) -> Done {
     let file = Reader::open(checkpoint)?;
     if notes.iter().any(|(key, own)| file.note(key) != Some(own)) {
