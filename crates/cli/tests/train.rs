@@ -140,7 +140,7 @@ fn a_gpt_trains_and_samples_beyond_its_context() {
     );
 }
 
-/// Logistic regression: eight points on a line, the right ones positive but for two.
+/// Logistic regression on eight points of a line. Their classes are those of [`logistic`].
 const PROGRAM: &str = "Z[n] = X[n,f] W[f] + b\n\
     Loss = (log(1 + exp(Z[n])) - T[n] Z[n]) / 8\n";
 

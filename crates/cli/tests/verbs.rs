@@ -154,7 +154,7 @@ fn texts_are_read_with_their_vocabulary() {
 }
 
 #[test]
-fn grad_gives_the_page_and_runs() {
+fn grad_writes_the_expected_program() {
     for name in ["mlp", "attention"] {
         let expected = std::fs::read_to_string(seed(&format!("{name}.grad.eq"))).unwrap();
         assert_eq!(output("", &["grad", &seed(&format!("{name}.eq"))]), expected);

@@ -1,7 +1,7 @@
 //! The configuration of a decoder, read from the `config.json` of a Hugging Face folder.
 //!
-//! GGUF metadata is first converted to the same form (`gguf/keys.rs`), so that one reader serves both. `rope.rs` reads the
-//! rotations.
+//! GGUF metadata is first converted to the same form (`gguf/keys.rs`), so that one reader serves both.
+//! `rope.rs` reads the rotations.
 
 use crate::rope::Rope;
 use gradus_ir::{Error, Result};
@@ -47,7 +47,8 @@ pub struct Config {
     pub logit_cap: Option<f64>,
     /// Factor of token embeddings; 1 has no effect.
     pub embedding_scale: f64,
-    /// If true, the results of attention and network are normalised before they are added to the residual stream.
+    /// If true, the results of attention and network are normalised before they are added to the residual
+    /// stream.
     pub post_norms: bool,
     /// Sizes of mixtures of experts, if some layers have them.
     pub experts: Option<Experts>,
@@ -103,7 +104,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// The activation with this name in a `config.json`.
+    /// Returns the activation with this name in a `config.json`.
     pub fn of_name(name: &str) -> Option<Activation> {
         match name {
             "silu" | "swish" => Some(Activation::Silu),
@@ -154,6 +155,7 @@ const MOST_LAYERS: usize = 4096;
 /// Largest number of elements of a weight.
 const MOST_WEIGHT: usize = 1 << 36;
 
+/// Makes an error about a key of the configuration.
 fn bad(key: &str, why: impl Into<String>) -> Error {
     Error::value(format!("`{key}` of the configuration"), why.into())
 }
@@ -177,7 +179,7 @@ impl Json<'_> {
         self.0[key].as_bool().unwrap_or(other)
     }
 
-    /// A positive number, or `None` if the key is absent.
+    /// Reads a positive number. Returns `None` if the key is absent.
     fn positive(&self, key: &str) -> Result<Option<f64>> {
         match &self.0[key] {
             Value::Null => Ok(None),
@@ -254,7 +256,7 @@ impl Json<'_> {
         Ok(Some(Experts { count, chosen, hidden, normalize, layers }))
     }
 
-    /// The rotations of layers without a window and, in Gemma 3, those of layers with one.
+    /// Reads the rotations of layers without a window and, in Gemma 3, those of layers with one.
     fn ropes(&self, gemma3: bool, head: usize, context: usize) -> Result<Vec<Rope>> {
         if head == 0 || !head.is_multiple_of(2) {
             return Err(bad("head_dim", format!("is {head}; rotations need pairs of features")));
@@ -280,7 +282,8 @@ impl Json<'_> {
 }
 
 impl Config {
-    /// Reads the JSON of a `config.json`. Fails if the architecture is not supported or a size is out of range.
+    /// Reads the JSON of a `config.json`. Fails if the architecture is not supported or a size is out of
+    /// range.
     pub fn from_json(json: &Value) -> Result<Config> {
         let architecture = json["model_type"].as_str().unwrap_or_default().to_string();
         if !ARCHITECTURES.contains(&architecture.as_str()) {
@@ -413,7 +416,7 @@ impl Config {
         })
     }
 
-    /// The divisors of the rates of layers without a window; `None` if no scaling changes them.
+    /// Returns the divisors of the rates of layers without a window; `None` if no scaling changes them.
     pub fn rope_factors(&self) -> Option<Vec<f32>> {
         self.ropes.first().and_then(Rope::divisors)
     }

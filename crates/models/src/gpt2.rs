@@ -1,7 +1,8 @@
 //! Loads GPT-2: learned positions, norms with biases, networks without a gate.
 //!
-//! Its files have their own names, store matrices as `[inputs, outputs]`, and store queries, keys and values as one matrix. They
-//! are converted to the blocks of a [`Decoder`], with separate matrices `[outputs, inputs]`.
+//! Its files have their own names, store matrices as `[inputs, outputs]`, and store queries, keys and values
+//! as one matrix. They are converted to the blocks of a [`Decoder`], with separate matrices
+//! `[outputs, inputs]`.
 
 use crate::config::Config;
 use crate::decoder::{Attention, Block, Body, Decoder};

@@ -1,7 +1,8 @@
 //! Compiles JSON schemas to expressions over bytes.
 //!
 //! References are resolved. Each level of nesting has its own expressions: values deeper than
-//! [`MOST_DEPTH`](super::MOST_DEPTH) match no text, so recursive schemas terminate. Every keyword is either honoured or refused.
+//! [`MOST_DEPTH`](super::MOST_DEPTH) match no text, so recursive schemas terminate. Every keyword is either
+//! honoured or refused.
 
 use super::MOST_DEPTH;
 use super::document::{Document, Fields};
@@ -59,7 +60,7 @@ pub(super) fn expression(schema: &Document) -> Result<(Arena, Id)> {
     finish(compiler.arena, root)
 }
 
-/// The expression of all JSON objects.
+/// Makes the expression of all JSON objects.
 pub(super) fn any_object() -> Result<(Arena, Id)> {
     let nothing = Document::Array(Vec::new());
     let mut compiler = Compiler::new(&nothing);
@@ -80,7 +81,8 @@ struct Compiler<'a> {
     arena: Arena,
     /// Compiled values, by address of their schema and level of nesting.
     done: HashMap<(usize, usize), Id>,
-    /// Values that are being compiled. A schema that refers to itself at the same level matches no text there.
+    /// Values that are being compiled. A schema that refers to itself at the same level matches no text
+    /// there.
     open: HashSet<(usize, usize)>,
     /// The expressions of any value, by level of nesting.
     any: HashMap<usize, Id>,
@@ -96,7 +98,7 @@ impl<'a> Compiler<'a> {
         Compiler { root, arena: Arena::default(), done, open, any }
     }
 
-    /// The expression of the values of a schema at a level of nesting.
+    /// Makes the expression of the values of a schema at a level of nesting.
     fn value(&mut self, schema: &'a Document, depth: usize) -> Result<Id> {
         let key = (std::ptr::from_ref(schema) as usize, depth);
         if let Some(id) = self.done.get(&key) {
@@ -184,7 +186,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The schema that a reference names: a JSON pointer into the root document.
+    /// Finds the schema that a reference names: a JSON pointer into the root document.
     fn resolve(&self, reference: &Document) -> Result<&'a Document> {
         let failed = || refused(format!("reference {reference}"), "names nothing in the schema");
         let path = reference.as_str().and_then(|r| r.strip_prefix('#')).ok_or_else(failed)?;
@@ -241,7 +243,8 @@ impl<'a> Compiler<'a> {
         Ok(id)
     }
 
-    /// An object with any keys, whose values match a schema, or any value if `values` is `None`.
+    /// Makes the expression of an object with any keys, whose values match a schema, or any value if `values`
+    /// is `None`.
     fn map(&mut self, values: Option<&'a Document>, depth: usize) -> Result<Id> {
         if depth >= MOST_DEPTH {
             return self.arena.choice(&[]);
@@ -298,7 +301,8 @@ impl<'a> Compiler<'a> {
         self.arena.sequence(&[colon, space])
     }
 
-    /// An object with the properties that its schema lists, in order. Other properties are generated only if it lists none.
+    /// Makes the expression of an object with the properties that its schema lists, in order. Other
+    /// properties are generated only if it lists none.
     fn object(&mut self, map: &'a Fields, depth: usize) -> Result<Id> {
         let listed = match map.get("properties") {
             None => None,
@@ -325,7 +329,8 @@ impl<'a> Compiler<'a> {
         }
         let (comma, space, colon) = (self.comma()?, self.space()?, self.colon()?);
         let close = self.arena.literal("}")?;
-        // From the last property to the first: the rest of the object if some property came before, and if none did.
+        // Builds the object from the last property to the first: the rest of the text after some property,
+        // and after none.
         let mut after_some = self.arena.sequence(&[space, close])?;
         let mut after_none = close;
         for (name, schema) in listed.into_iter().flat_map(Fields::iter).rev() {
@@ -345,7 +350,7 @@ impl<'a> Compiler<'a> {
         self.arena.sequence(&[open, after_none])
     }
 
-    /// A string of `min` to `max` characters, each UTF-8 or an escape.
+    /// Makes the expression of a string of `min` to `max` characters, each UTF-8 or an escape.
     fn string(&mut self, min: u32, max: u32) -> Result<Id> {
         let a = &mut self.arena;
         let tail = a.byte(&[(0x80, 0xBF)])?;
@@ -407,7 +412,8 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// The types that a schema permits, as stated or inferred from its keywords; empty if any type is permitted.
+/// Returns the types that a schema permits, as stated or inferred from its keywords; empty if any type is
+/// permitted.
 fn types(map: &Fields) -> Result<Vec<&str>> {
     let known = |t: &&str| OF_TYPES.iter().any(|(name, _)| name == t);
     let one = |t: &Document| -> Result<()> {
@@ -421,7 +427,8 @@ fn types(map: &Fields) -> Result<Vec<&str>> {
     };
     match map.get("type") {
         None => {
-            // JSON Schema lets values of other types pass these keywords; here they are not generated.
+            // In JSON Schema, such keywords permit all values of other types. Here those values are not
+            // generated.
             let by_keyword = OF_TYPES.iter().find(|(_, keys)| map.keys().any(|k| keys.contains(&k)));
             Ok(by_keyword
                 .map(|(name, _)| if *name == "integer" { "number" } else { *name })
@@ -455,7 +462,7 @@ fn has_type(value: &Json, name: &str) -> bool {
     }
 }
 
-/// The smallest and the largest number of characters or items, from the keywords `least` and `most`.
+/// Reads the smallest and the largest number of characters or items, from the keywords `least` and `most`.
 fn counts(map: &Fields, least: &str, most: &str) -> Result<(u32, u32)> {
     let read = |key: &str, absent: u32| match map.get(key) {
         None => Ok(absent),

@@ -1,7 +1,8 @@
-//! Makes tokenisers of the `tokenizers` library from the JSON of a `tokenizer.json`. Clones share the tables of the model.
+//! Makes tokenisers of the `tokenizers` library from the JSON of a `tokenizer.json`. Clones share the tables
+//! of the model.
 //!
-//! The tables of BPE models are built here. The library reads them from JSON slowly, and panics at a pair whose text is
-//! longer than every token.
+//! The tables of BPE models are built here. The library reads them from JSON slowly, and panics at a pair
+//! whose text is longer than every token.
 
 use super::refused;
 use gradus_ir::{Error, Result};
@@ -82,7 +83,7 @@ fn wrong(name: &str, what: &str) -> Error {
     Error::value(format!("{name} of the tokeniser"), format!("must be a list of {what}"))
 }
 
-/// A pair, as a list of two texts or as one text with a space between them.
+/// Parses a pair, as a list of two texts or as one text with a space between them.
 fn pair(json: Json) -> Option<(String, String)> {
     match json {
         Json::String(both) => both.split_once(' ').map(|(a, b)| (a.to_string(), b.to_string())),
@@ -146,7 +147,7 @@ fn bpe(json: &Json, vocabulary: Vocab, pairs: Merges) -> Result<BPE> {
     model.build().map_err(refused)
 }
 
-/// A part of a tokeniser from its JSON.
+/// Parses a part of a tokeniser.
 fn part<T: DeserializeOwned>(json: Json) -> Result<T> {
     serde_json::from_value(json).map_err(refused)
 }

@@ -1,8 +1,8 @@
 //! Converts text to tokens and back, with the tokenisers of `tokenizer.json` files and of GGUF metadata.
 //!
-//! `metadata.rs` converts metadata to a `tokenizer.json`; `merges.rs` encodes with scored pieces; the `tokenizers`
-//! library does the rest, and `library.rs` prepares it. Text of users never becomes special tokens. [`Stream`] decodes
-//! token by token, and returns only complete characters.
+//! `metadata.rs` converts metadata to a `tokenizer.json`; `merges.rs` encodes with scored pieces; the
+//! `tokenizers` library does the rest, and `library.rs` sets it up. Text of users never becomes special
+//! tokens. [`Stream`] decodes token by token, and returns only complete characters.
 
 mod library;
 mod merges;
@@ -105,8 +105,8 @@ impl Tokenizer {
         }
     }
 
-    /// Encodes a user's text by the library. The pieces of unigram models include the names of special tokens, and match them in
-    /// any text, so texts with such a name are refused.
+    /// Encodes a user's text by the library. Unigram models would encode the name of a special token as that
+    /// token, because it is one of their pieces, so texts with such a name are refused.
     fn encode_plain(&self, text: &str, ends: bool) -> Result<Vec<i64>> {
         if let Some(name) = self.special.iter().find(|s| self.unigram && text.contains(s.as_str())) {
             let why =
@@ -156,17 +156,17 @@ impl Tokenizer {
         &self.special
     }
 
-    /// The id of a token, by its text.
+    /// Returns the id of a token, by its text.
     pub fn id(&self, token: &str) -> Option<i64> {
         self.plain.token_to_id(token).map(i64::from)
     }
 
-    /// The text of a token.
+    /// Returns the text of a token.
     pub fn token(&self, id: i64) -> Option<String> {
         self.plain.id_to_token(u32::try_from(id).ok()?)
     }
 
-    /// The bytes that a token represents in text; `None` for special tokens and unknown ids.
+    /// Returns the bytes that a token represents in text; `None` for special tokens and unknown ids.
     pub fn bytes(&self, id: i64) -> Option<Vec<u8>> {
         if let Some((text, special)) = self.added.get(&id) {
             return (!special).then(|| text.clone().into_bytes());
@@ -205,8 +205,8 @@ impl Tokenizer {
     }
 }
 
-/// The byte that a character of a byte-level token represents. Visible bytes are the characters with their value; the others are
-/// the characters from U+0100 on, in order.
+/// Returns the byte that a character of a byte-level token represents. Visible bytes are the characters with
+/// their value; the others are the characters from U+0100 on, in order.
 fn byte_of(c: char) -> Option<u8> {
     let visible = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
     match u32::from(c) {
@@ -224,8 +224,8 @@ fn encode(inner: &Inner, text: &str, special: bool) -> Result<Vec<i64>> {
 pub struct Stream<'a> {
     tokenizer: &'a Tokenizer,
     tokens: Vec<i64>,
-    /// Index of the first token that is decoded together with new ones, because the text of a token may depend on the one
-    /// before it.
+    /// Index of the first token that is decoded together with new ones, because the text of a token may
+    /// depend on the one before it.
     from: usize,
     /// Number of tokens whose text had been returned in full when `from` was last moved.
     complete: usize,
@@ -233,7 +233,8 @@ pub struct Stream<'a> {
     given: usize,
 }
 
-/// Largest number of trailing replacement characters that may still become a character; one has at most four bytes.
+/// Largest number of trailing replacement characters that may still become a character; one has at most four
+/// bytes.
 const MOST_INCOMPLETE: usize = 3;
 
 /// Largest number of tokens decoded together. It bounds the cost of bytes that never form a character.

@@ -50,14 +50,15 @@ impl PairRows {
         Ok(PairRows { chosen: rows(|p| &p.chosen), rejected: rows(|p| &p.rejected) })
     }
 
-    /// The rows of the pairs with these indices: the chosen texts, then the rejected ones.
+    /// Returns the rows of the pairs with these indices: the chosen texts, then the rejected ones.
     pub(super) fn of(&self, pairs: &[usize]) -> Vec<&Row> {
         let chosen = pairs.iter().map(|i| &self.chosen[*i]);
         chosen.chain(pairs.iter().map(|i| &self.rejected[*i])).collect()
     }
 
-    /// Takes the steps of a tuning, each with batches of `batch` pairs. `inputs` returns the tensors of the pairs with
-    /// these indices. Calls `each` after every step, and ends early if it returns false. Returns the last loss.
+    /// Takes the steps of a tuning, each with batches of `batch` pairs. `inputs` returns the tensors of the
+    /// pairs with these indices. Calls `each` after every step, and ends early if it returns false. Returns
+    /// the last loss.
     pub(super) fn train(
         &self,
         step: Step<'_>,
@@ -94,9 +95,9 @@ fn halves(tokens: &Tensor, weights: &Tensor) -> [Tensor; 2] {
 }
 
 impl LanguageModel {
-    /// Trains the model by DPO to prefer the chosen answers of pairs, with its current weights as the reference. Calls `each`
-    /// after every update; the run ends early if it returns false. Returns the loss of the last update, `ln 2` if nothing was
-    /// learned.
+    /// Trains the model by DPO to prefer the chosen answers of pairs, with its current weights as the
+    /// reference. Calls `each` after every update; the run ends early if it returns false. Returns the loss
+    /// of the last update, `ln 2` if nothing was learned.
     pub fn prefer(
         &mut self,
         pairs: &[Pair],
