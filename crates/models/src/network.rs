@@ -168,8 +168,9 @@ impl Experts {
         let (own, other) = (p.unsqueeze(-1), p.unsqueeze(-2));
         let number = Tensor::iota(DType::I64, [1, count], 1);
         let earlier = number.unsqueeze(-2).lt(&number.unsqueeze(-1));
-        // The rank of an expert is the number of experts ordered before it. Comparisons are used because
-        // sorting may fail, and a plan with ops that may fail cannot write to its cache in place.
+        // The rank of an expert is the number of experts ordered before it. It is computed by comparisons
+        // instead of a sort: a sort may fail, and a plan with ops that may fail cannot write to its cache in
+        // place.
         let ahead = other.gt(&own).or(&other.eq(&own).and(&earlier));
         let rank = ahead.to_dtype(DType::I64).sum(-1);
         let order = Tensor::iota(DType::I64, [1, self.chosen, 1], 1);

@@ -198,7 +198,7 @@ pub fn load_adapter(model: &impl Module, folder: &Path) -> Result<()> {
         let own = name.strip_prefix(PREFIX).unwrap_or(&name);
         let parts = [".lora_A.weight", ".lora_B.weight"].map(|end| own.strip_suffix(end));
         let Some((kind, layer)) = parts.iter().enumerate().find_map(|(i, layer)| Some((i, (*layer)?))) else {
-            return Err(file.failed(format!("has tensor `{name}`, which is not part of a low-rank addition")));
+            return Err(file.failed(format!("has tensor `{name}`, which is not part of an adapter")));
         };
         let Some(slot) = slots.get(layer) else {
             return Err(

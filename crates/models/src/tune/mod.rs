@@ -162,7 +162,7 @@ impl Tuning {
         let quantized =
             |(_, part): &(String, Part)| matches!(part, Part::Buffer(t) if t.dtype() == DType::U8);
         if self.lora.is_none() && model.parts().iter().any(quantized) {
-            let why = "has quantised weights, which cannot be trained; load it as f32, or train a low-rank addition";
+            let why = "has quantised weights, which cannot be trained; load it as f32, or train an adapter";
             return Err(Error::value("the model", why));
         }
         let mut trained = Vec::new();
