@@ -69,7 +69,7 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     if args.asm {
         return code::instructions(&lowered.compiled()?, terminal);
     }
-    let rounds = if repeats(&lowered.graph) { unfolded.rounds(&needed)? } else { HashMap::new() };
+    let rounds = if has_open_loop(&lowered.graph) { unfolded.rounds(&needed)? } else { HashMap::new() };
     let source = program.sources.first().map_or("", |s| &s.text);
     let ends: Vec<usize> = source.match_indices('\n').map(|m| m.0).collect();
     let mut lines = Vec::new();
@@ -94,15 +94,15 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
 }
 
 /// Returns true if a graph has a loop whose number of rounds depends on values.
-fn repeats(graph: &Graph) -> bool {
+fn has_open_loop(graph: &Graph) -> bool {
     graph.nodes().iter().any(|node| {
         let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
         match node.op.def().form(&ins) {
             _ if is_closure(&node.op) => true,
             Form::While(_) => true,
-            Form::Region(body) => repeats(&body),
-            Form::Switch(branches) => branches.iter().any(|b| repeats(b)),
-            Form::Scan(scan) => repeats(&scan.body),
+            Form::Region(body) => has_open_loop(&body),
+            Form::Switch(branches) => branches.iter().any(|b| has_open_loop(b)),
+            Form::Scan(scan) => has_open_loop(&scan.body),
             _ => false,
         }
     })

@@ -138,22 +138,22 @@ fn program(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
         program.lower(&own.collect(), &ready.settings, names)
     };
     let lowered = lower(&wanted)?;
-    let fed = fed(&lowered, &ready.inputs, &is_fed);
+    let fed = page_inputs(&lowered, &ready.inputs, &is_fed);
     let ins: Vec<&Tensor> = fed.iter().map(|(_, t)| *t).collect();
     let names: Vec<&str> = fed.iter().map(|(n, _)| *n).collect();
-    let compiled = compile(&ins, |x| applied(&lowered, &cells, x))?;
+    let compiled = compile(&ins, |x| apply(&lowered, &cells, x))?;
     let outputs: Vec<&str> = lowered.outputs.iter().map(|n| &**n).collect();
     bundle = bundle.program("run", &compiled, &names, &outputs)?;
 
     if !args.train.is_empty() {
         let lowered = lower(&[args.loss.as_str().into()])?;
-        let fed = self::fed(&lowered, &ready.inputs, &is_fed);
+        let fed = page_inputs(&lowered, &ready.inputs, &is_fed);
         let batch: Vec<&Tensor> = fed.iter().map(|(_, t)| *t).collect();
         let names: Vec<&str> = fed.iter().map(|(n, _)| *n).collect();
         let trained = cells.iter().filter(|(n, _)| args.train.iter().any(|w| **w == ***n));
         let trained: Vec<(String, Tensor)> = trained.map(|(n, t)| (n.to_string(), t.clone())).collect();
         let optimizer = Optimizer::new(trained.clone(), Adam { rate: args.rate, ..Adam::default() });
-        let loss = |_: &NamedParams, x: &[Tensor]| applied(&lowered, &cells, x);
+        let loss = |_: &NamedParams, x: &[Tensor]| apply(&lowered, &cells, x);
         let mut step = compile_training(Box::new(NamedParams(trained)), loss, optimizer, &batch)?;
         bundle = bundle.training(&mut step, &batch, &names, &[args.loss.as_str()], STEPS)?;
     }
@@ -162,7 +162,7 @@ fn program(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
 }
 
 /// Returns the inputs that the page passes, in the order of the graph's inputs.
-fn fed<'a>(
+fn page_inputs<'a>(
     lowered: &'a Lowered,
     inputs: &'a BTreeMap<Name, Tensor>,
     is_fed: &dyn Fn(&str) -> bool,
@@ -172,7 +172,7 @@ fn fed<'a>(
 }
 
 /// Applies a program to the inputs from the page; stored inputs are read from their cells.
-fn applied(lowered: &Lowered, cells: &BTreeMap<Name, Tensor>, fed: &[Tensor]) -> Vec<Tensor> {
+fn apply(lowered: &Lowered, cells: &BTreeMap<Name, Tensor>, fed: &[Tensor]) -> Vec<Tensor> {
     let mut fed = fed.iter();
     let ins: Vec<&Tensor> =
         lowered.inputs.iter().filter_map(|n| cells.get(n).or_else(|| fed.next())).collect();

@@ -67,7 +67,7 @@ impl Batch {
         // are kept.
         let best = free.max_by_key(|slot| {
             let held = held(*slot);
-            (common(held, prompt), std::cmp::Reverse(held.len()))
+            (common_prefix(held, prompt), std::cmp::Reverse(held.len()))
         });
         let Some(slot) = best else {
             return Err(Error::value(format!("all of {} slots", self.slots.len()), "are in use"));
@@ -91,7 +91,7 @@ impl Batch {
         for (slot, work) in self.slots.iter().enumerate() {
             let Work::Running(sequence) = work else { continue };
             let text = sequence.text();
-            let end = common(self.session.held(slot), text) + PIECE;
+            let end = common_prefix(self.session.held(slot), text) + PIECE;
             texts.push((slot, &text[..end.min(text.len())]));
         }
         if texts.is_empty() {
@@ -122,6 +122,6 @@ impl Batch {
 }
 
 /// Length of the longest common prefix of two texts.
-fn common(held: &[i64], text: &[i64]) -> usize {
+fn common_prefix(held: &[i64], text: &[i64]) -> usize {
     held.iter().zip(text).take_while(|(a, b)| a == b).count()
 }

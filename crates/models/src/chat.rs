@@ -68,7 +68,9 @@ impl Template {
         // Delimiters inside messages are replaced by placeholders too.
         let marks = MARK.map(String::from);
         let hidden: Vec<&str> = tokenizer.special().iter().chain(&marks).map(String::as_str).collect();
-        let marked = |m: &Message| Message::new(&hide(&m.role, &hidden), hide(&m.content, &hidden));
+        let marked = |m: &Message| {
+            Message::new(&insert_placeholders(&m.role, &hidden), insert_placeholders(&m.content, &hidden))
+        };
         let messages: Vec<Message> = messages.iter().map(marked).collect();
         let text = self.render(&messages)?;
         let mut tokens = Vec::new();
@@ -96,7 +98,7 @@ fn after_mark(part: &str) -> (Option<usize>, &str) {
 
 /// Replaces the texts in `hidden` by placeholders with their indices. At each position the first matching
 /// text is taken.
-fn hide(text: &str, hidden: &[&str]) -> String {
+fn insert_placeholders(text: &str, hidden: &[&str]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {

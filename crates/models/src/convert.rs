@@ -6,7 +6,7 @@
 use crate::config::Config;
 use crate::gguf::{self, integers, reorder, rotated_heads};
 use crate::language::read_json;
-use crate::tokenizer::{cutting_name, json_of_gguf};
+use crate::tokenizer::{json_of_gguf, pre_tokenizer_name};
 use crate::weights::Weights;
 use gradus_ir::{Class, DType, Error, Result, Shape};
 use gradus_nn::file::gguf::{Content, Entry, Format, Kind, Metadata, Reader, Value, write};
@@ -278,7 +278,7 @@ fn tokens(m: &mut Metadata, json: &Json, vocabulary: usize) -> Result<()> {
     let scored = model["byte_fallback"] == true;
     let pre = match scored {
         true => "default",
-        false => cutting_name(&json["pre_tokenizer"])
+        false => pre_tokenizer_name(&json["pre_tokenizer"])
             .ok_or_else(|| unfit("its pre-tokeniser has no name in GGUF files"))?,
     };
     let mut all: Vec<(String, i32)> = (0..vocabulary).map(|i| (format!("[PAD{i}]"), 5)).collect();

@@ -70,9 +70,9 @@ mod tests {
         Slopes { back: (f(0.0) - f(-step)) / step, ahead: (f(step) - f(0.0)) / step, rounding: 1e-14 / step }
     }
 
-    /// A kink does not excuse every gradient, and a smooth curve excuses none.
+    /// Tests that at a kink only slopes between both sides are accepted, and that a smooth curve has no kink.
     #[test]
-    fn edges_and_faults() {
+    fn kinks_and_wrong_slopes() {
         let kinked =
             |f: fn(f64) -> f64, slope: f64| slopes(f, 1e-5).kinked(slopes(f, 1e-5 / 8.0), slope, false);
         assert!(kinked(f64::abs, 0.0) && kinked(f64::abs, 1.0) && kinked(f64::abs, -1.0));

@@ -216,17 +216,17 @@ impl Answer<'_> {
 
     /// Answers with one object.
     fn at_once(&mut self, connection: &Connection) -> Result<Outcome, ApiError> {
-        let mut looked = Instant::now();
+        let mut last_check = Instant::now();
         while !self.is_done() {
             let Some((index, event)) = self.next(|| connection.is_open())? else {
                 return Ok(Outcome::Disconnected);
             };
             self.take(index, event)?;
-            if looked.elapsed() > POLL {
+            if last_check.elapsed() > POLL {
                 if !connection.is_open() {
                     return Ok(Outcome::Disconnected);
                 }
-                looked = Instant::now();
+                last_check = Instant::now();
             }
         }
         let choices: Vec<Json> = (0..self.choices.len())

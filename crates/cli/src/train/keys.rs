@@ -54,10 +54,10 @@ impl Keys {
         &mut self,
         key: &str,
         fits: &str,
-        without: T,
+        default: T,
         f: impl Fn(&Value) -> Option<T>,
     ) -> Done<T> {
-        let found = self.get(key, fits, f)?.unwrap_or(without);
+        let found = self.get(key, fits, f)?.unwrap_or(default);
         // Recorded in one form, because 1 and 1.0 are the same number.
         self.record(key, &format!("{found:?}"));
         Ok(found)
@@ -90,8 +90,8 @@ impl Keys {
     }
 
     /// Reads a number, with a default.
-    pub(crate) fn number(&mut self, key: &str, without: f64) -> Done<f64> {
-        self.get_or(key, "a number", without, number)
+    pub(crate) fn number(&mut self, key: &str, default: f64) -> Done<f64> {
+        self.get_or(key, "a number", default, number)
     }
 
     /// Reads an optional number.
@@ -110,29 +110,29 @@ impl Keys {
     }
 
     /// Reads an integer of at least `least`, with a default.
-    pub(crate) fn count_or(&mut self, key: &str, least: u64, without: u64) -> Done<u64> {
-        let found = self.count(key, least)?.unwrap_or(without);
+    pub(crate) fn count_or(&mut self, key: &str, least: u64, default: u64) -> Done<u64> {
+        let found = self.count(key, least)?.unwrap_or(default);
         self.record(key, &found.to_string());
         Ok(found)
     }
 
     /// Reads an integer of at least 1, with a default.
-    pub(crate) fn size(&mut self, key: &str, without: usize) -> Done<usize> {
-        Ok(self.count_or(key, 1, without as u64)? as usize)
+    pub(crate) fn size(&mut self, key: &str, default: usize) -> Done<usize> {
+        Ok(self.count_or(key, 1, default as u64)? as usize)
     }
 
     /// Reads a boolean, with a default.
-    pub(crate) fn flag(&mut self, key: &str, without: bool) -> Done<bool> {
-        self.get_or(key, "true or false", without, Value::as_bool)
+    pub(crate) fn flag(&mut self, key: &str, default: bool) -> Done<bool> {
+        self.get_or(key, "true or false", default, Value::as_bool)
     }
 
     /// Reads a list of two numbers, with a default.
-    pub(crate) fn two(&mut self, key: &str, without: (f64, f64)) -> Done<(f64, f64)> {
+    pub(crate) fn two(&mut self, key: &str, default: (f64, f64)) -> Done<(f64, f64)> {
         let pair = |v: &Value| match v.as_array()?.as_slice() {
             [a, b] => Some((number(a)?, number(b)?)),
             _ => None,
         };
-        self.get_or(key, "a list of two numbers", without, pair)
+        self.get_or(key, "a list of two numbers", default, pair)
     }
 
     /// Reads a list of integers, 0 or more.
@@ -170,8 +170,8 @@ impl Keys {
         self.table.contains_key(key)
     }
 
-    /// Returns the keys of a table whose keys are chosen by the user.
-    pub(crate) fn own(&self) -> Vec<String> {
+    /// Returns the keys of a table whose keys the user chooses.
+    pub(crate) fn keys(&self) -> Vec<String> {
         self.table.keys().cloned().collect()
     }
 

@@ -64,19 +64,19 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     let mut given = InputArgs { f64: own.flag("f64", false)?, ..InputArgs::default() };
     given.steps = own.count("time", 1)?.map(|n| n as usize);
     let mut set = own.table("set")?;
-    for name in set.own() {
+    for name in set.keys() {
         let value = set.number(&name, 0.0)?.to_string();
         given.set.push(Pair { name, value });
     }
     let mut inputs = own.table("inputs")?;
-    for name in inputs.own() {
+    for name in inputs.keys() {
         known(&inputs, &opened.program, &name)?;
         let path = inputs.text(&name, "the path of a file")?.unwrap_or_default();
         inputs.record(&name, &files::fingerprint(&common.folder.join(&path))?);
         given.inputs.push(pair(&name, common.folder, &path));
     }
     let mut parameters = own.table("parameters")?;
-    let names = parameters.own();
+    let names = parameters.keys();
     if names.is_empty() {
         return Err(own.fault(
             "parameters",

@@ -53,7 +53,7 @@ const MOST_COUNT: u64 = 1 << 20;
 /// Compiles a schema to an expression of the documents that it permits.
 pub(super) fn expression(schema: &Document) -> Result<(Arena, Id)> {
     if schema.parts() > MOST_PARTS {
-        return Err(refused("document", format!("must have at most {MOST_PARTS} values")));
+        return Err(schema_error("document", format!("must have at most {MOST_PARTS} values")));
     }
     let mut compiler = Compiler::new(schema);
     let root = compiler.value(schema, 0)?;
@@ -88,7 +88,7 @@ struct Compiler<'a> {
     any: HashMap<usize, Id>,
 }
 
-fn refused(what: impl Into<String>, why: impl Into<String>) -> Error {
+fn schema_error(what: impl Into<String>, why: impl Into<String>) -> Error {
     Error::value(format!("the schema's {}", what.into()), why.into())
 }
 
@@ -105,7 +105,7 @@ impl<'a> Compiler<'a> {
             return Ok(*id);
         }
         if self.open.len() >= MOST_NESTED {
-            return Err(refused("nesting", format!("must be at most {MOST_NESTED} levels")));
+            return Err(schema_error("nesting", format!("must be at most {MOST_NESTED} levels")));
         }
         if !self.open.insert(key) {
             return self.arena.choice(&[]);
@@ -114,7 +114,7 @@ impl<'a> Compiler<'a> {
             Document::Scalar(Json::Bool(true)) => self.any(depth)?,
             Document::Scalar(Json::Bool(false)) => self.arena.choice(&[])?,
             Document::Object(map) => self.of_map(map, depth)?,
-            other => return Err(refused(format!("part {other}"), "must be an object or a boolean")),
+            other => return Err(schema_error(format!("part {other}"), "must be an object or a boolean")),
         };
         self.open.remove(&key);
         self.done.insert(key, id);
@@ -131,7 +131,7 @@ impl<'a> Compiler<'a> {
         };
         if let Some(key) = map.keys().find(|k| !known(k)) {
             let here = if types.is_empty() { "here".into() } else { format!("of {}", types.join(" or ")) };
-            return Err(refused(format!("keyword `{key}`"), format!("is not supported {here}")));
+            return Err(schema_error(format!("keyword `{key}`"), format!("is not supported {here}")));
         }
         // Each of these keywords must be alone, because intersections of schemas are not supported.
         let keys = ["$ref", "anyOf", "allOf", "enum", "const"];
@@ -140,7 +140,7 @@ impl<'a> Compiler<'a> {
             let typed = |k: &str| k == "type" && ["enum", "const"].contains(&key);
             let with = map.keys().find(|k| *k != key && !ANNOTATIONS.contains(k) && !typed(k));
             if let Some(other) = with {
-                return Err(refused(
+                return Err(schema_error(
                     format!("keyword `{key}`"),
                     format!("is not supported together with `{other}`"),
                 ));
@@ -153,11 +153,11 @@ impl<'a> Compiler<'a> {
             }
             Some(("allOf", parts)) => match parts.as_array() {
                 Some([only]) => self.value(only, depth),
-                _ => Err(refused("keyword `allOf`", "is supported with one schema only")),
+                _ => Err(schema_error("keyword `allOf`", "is supported with one schema only")),
             },
             Some(("anyOf", parts)) => {
                 let Some(parts) = parts.as_array().filter(|p| !p.is_empty()) else {
-                    return Err(refused("keyword `anyOf`", "must be a list of schemas"));
+                    return Err(schema_error("keyword `anyOf`", "must be a list of schemas"));
                 };
                 let parts: Vec<Id> = parts.iter().map(|p| self.value(p, depth)).collect::<Result<_>>()?;
                 self.arena.choice(&parts)
@@ -166,7 +166,7 @@ impl<'a> Compiler<'a> {
                 let values =
                     if key == "const" { Some(std::slice::from_ref(value)) } else { value.as_array() };
                 let Some(values) = values.filter(|v| !v.is_empty()) else {
-                    return Err(refused("keyword `enum`", "must be a list of values"));
+                    return Err(schema_error("keyword `enum`", "must be a list of values"));
                 };
                 let fits =
                     |v: &&Document| types.is_empty() || types.iter().any(|t| has_type(&Json::from(*v), t));
@@ -188,7 +188,7 @@ impl<'a> Compiler<'a> {
 
     /// Finds the schema that a reference names: a JSON pointer into the root document.
     fn resolve(&self, reference: &Document) -> Result<&'a Document> {
-        let failed = || refused(format!("reference {reference}"), "names nothing in the schema");
+        let failed = || schema_error(format!("reference {reference}"), "names nothing in the schema");
         let path = reference.as_str().and_then(|r| r.strip_prefix('#')).ok_or_else(failed)?;
         self.root.pointer(path).ok_or_else(failed)
     }
@@ -307,16 +307,16 @@ impl<'a> Compiler<'a> {
         let listed = match map.get("properties") {
             None => None,
             Some(Document::Object(listed)) => Some(listed),
-            Some(_) => return Err(refused("keyword `properties`", "must be an object")),
+            Some(_) => return Err(schema_error("keyword `properties`", "must be an object")),
         };
         let mut required = HashSet::new();
-        let not_names = || refused("keyword `required`", "must be a list of names");
+        let not_names = || schema_error("keyword `required`", "must be a list of names");
         let names = map.get("required").map(|names| names.as_array().ok_or_else(not_names)).transpose()?;
         for name in names.unwrap_or_default() {
             let name = name.as_str().ok_or_else(not_names)?;
             if !listed.is_some_and(|l| l.contains_key(name)) {
                 let why = format!("names `{name}`, which `properties` does not list");
-                return Err(refused("keyword `required`", why));
+                return Err(schema_error("keyword `required`", why));
             }
             required.insert(name);
         }
@@ -390,7 +390,7 @@ impl<'a> Compiler<'a> {
         let signed = match minimum.map(Document::as_f64) {
             None => true,
             Some(Some(0.0)) => false,
-            _ => return Err(refused("keyword `minimum` of number", "is supported for 0 only")),
+            _ => return Err(schema_error("keyword `minimum` of number", "is supported for 0 only")),
         };
         let a = &mut self.arena;
         let digit = a.byte(&[(b'0', b'9')])?;
@@ -419,7 +419,7 @@ fn types(map: &Fields) -> Result<Vec<&str>> {
     let one = |t: &Document| -> Result<()> {
         match t.as_str().as_ref().filter(|t| known(t)) {
             Some(_) => Ok(()),
-            None => Err(refused(
+            None => Err(schema_error(
                 format!("type {t}"),
                 "must be one of object, array, string, number, integer, boolean, null",
             )),
@@ -468,12 +468,14 @@ fn counts(map: &Fields, least: &str, most: &str) -> Result<(u32, u32)> {
         None => Ok(absent),
         Some(n) => match n.as_u64() {
             Some(n) if n <= MOST_COUNT => Ok(n as u32),
-            _ => Err(refused(format!("{key} {n}"), format!("must be an integer from 0 to {MOST_COUNT}"))),
+            _ => {
+                Err(schema_error(format!("{key} {n}"), format!("must be an integer from 0 to {MOST_COUNT}")))
+            }
         },
     };
     let (min, max) = (read(least, 0)?, read(most, u32::MAX)?);
     if min > max {
-        return Err(refused(format!("{least} {min}"), format!("must be at most {most}, {max}")));
+        return Err(schema_error(format!("{least} {min}"), format!("must be at most {most}, {max}")));
     }
     Ok((min, max))
 }

@@ -73,7 +73,7 @@ impl<'a> Vocabulary<'a> {
 
     /// Returns the token `bos` or `eos`, if it is put around every text; `usual` is the default if the
     /// metadata does not state it.
-    fn around(&self, name: &str, usual: bool) -> Option<(i64, &'a str)> {
+    fn surrounding_token(&self, name: &str, usual: bool) -> Option<(i64, &'a str)> {
         let wanted = self.m.flag(&key(&format!("add_{name}_token"))).unwrap_or(usual);
         let id = self.m.integer(&key(&format!("{name}_token_id"))).filter(|_| wanted)?;
         Some((id, *self.tokens.get(usize::try_from(id).ok()?)?))
@@ -114,7 +114,7 @@ pub(super) fn scored(m: &Metadata) -> Result<Option<Scored>> {
     let bytes = bytes.and_then(|b| b.into_boxed_slice().try_into().ok());
     let unknown = v.unknown().unwrap_or(0) as i64;
     let pieces = Pieces { known: v.pieces()?, whole, bytes, unknown, prefix: v.prefix() };
-    let (first, last) = (v.around("bos", true), v.around("eos", false));
+    let (first, last) = (v.surrounding_token("bos", true), v.surrounding_token("eos", false));
     Ok(Some(Scored { pieces, first: first.map(|(id, _)| id), last: last.map(|(id, _)| id) }))
 }
 
@@ -222,7 +222,7 @@ impl<'a> Vocabulary<'a> {
             "added_tokens": self.added(),
             "normalizer": { "type": "Sequence", "normalizers": steps },
             "pre_tokenizer": null,
-            "post_processor": self.around("bos", true).map(|(id, text)| begins_with(id, text)),
+            "post_processor": self.surrounding_token("bos", true).map(|(id, text)| prefix_processor(id, text)),
             "decoder": self.decoder(self.prefix()),
             "model": {
                 "type": "BPE", "dropout": null, "unk_token": self.unknown().map(|id| self.tokens[id]),
@@ -250,13 +250,13 @@ impl<'a> Vocabulary<'a> {
         let scheme = if self.prefix() { "always" } else { "never" };
         let meta = json!({ "type": "Metaspace", "replacement": SPACE.to_string(), "prepend_scheme": scheme,
                            "split": false });
-        let ends = (self.around("bos", false), self.around("eos", false));
+        let ends = (self.surrounding_token("bos", false), self.surrounding_token("eos", false));
         Ok(json!({
             "version": "1.0", "truncation": null, "padding": null,
             "added_tokens": self.added(),
             "normalizer": (!steps.is_empty()).then(|| json!({ "type": "Sequence", "normalizers": steps })),
             "pre_tokenizer": meta,
-            "post_processor": surrounded(ends.0, ends.1),
+            "post_processor": surrounding_processor(ends.0, ends.1),
             "decoder": if self.has_bytes() { self.decoder(self.prefix()) } else { meta.clone() },
             "model": { "type": "Unigram", "unk_id": self.unknown(), "vocab": vocabulary,
                        "byte_fallback": self.has_bytes() },
@@ -266,8 +266,8 @@ impl<'a> Vocabulary<'a> {
     /// Makes a byte-level BPE model, as that of GPT-2.
     fn byte_level(&self) -> Result<Json> {
         let pre = self.m.text(&key("pre")).unwrap_or("gpt-2");
-        let (cut, ignore_merges) = cutting(pre)?;
-        let first = self.around("bos", false);
+        let (cut, ignore_merges) = pre_tokenizer(pre)?;
+        let first = self.surrounding_token("bos", false);
         Ok(json!({
             "version": "1.0",
             "truncation": null,
@@ -275,7 +275,7 @@ impl<'a> Vocabulary<'a> {
             "added_tokens": self.added(),
             "normalizer": null,
             "pre_tokenizer": cut,
-            "post_processor": first.map(|(id, text)| begins_with(id, text)),
+            "post_processor": first.map(|(id, text)| prefix_processor(id, text)),
             "decoder": { "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true },
             "model": {
                 "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
@@ -288,7 +288,7 @@ impl<'a> Vocabulary<'a> {
 
 /// Returns the pre-tokeniser with this GGUF name, and whether a piece that is in the vocabulary becomes a
 /// token without merges.
-fn cutting(name: &str) -> Result<(Json, bool)> {
+fn pre_tokenizer(name: &str) -> Result<(Json, bool)> {
     let bytes = |regex: bool| json!({ "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": regex });
     let digits = json!({ "type": "Digits", "individual_digits": true });
     let split = |regex: &str| json!({ "type": "Split", "pattern": { "Regex": regex }, "behavior": "Isolated", "invert": false });
@@ -306,18 +306,18 @@ fn cutting(name: &str) -> Result<(Json, bool)> {
 }
 
 /// Returns the GGUF name of a pre-tokeniser, if it has one.
-pub(crate) fn cutting_name(json: &Json) -> Option<&'static str> {
+pub(crate) fn pre_tokenizer_name(json: &Json) -> Option<&'static str> {
     let known = ["gpt-2", "smollm", "llama-bpe", "qwen2"];
-    known.into_iter().find(|name| cutting(name).is_ok_and(|(own, _)| own == *json))
+    known.into_iter().find(|name| pre_tokenizer(name).is_ok_and(|(own, _)| own == *json))
 }
 
 /// Makes a post-processor that puts a token before every text.
-fn begins_with(id: i64, text: &str) -> Json {
-    surrounded(Some((id, text)), None)
+fn prefix_processor(id: i64, text: &str) -> Json {
+    surrounding_processor(Some((id, text)), None)
 }
 
 /// Makes a post-processor that puts tokens before and after every text; null without tokens.
-fn surrounded(first: Option<(i64, &str)>, last: Option<(i64, &str)>) -> Json {
+fn surrounding_processor(first: Option<(i64, &str)>, last: Option<(i64, &str)>) -> Json {
     let special =
         |t: Option<(i64, &str)>| t.map(|(_, text)| json!({ "SpecialToken": { "id": text, "type_id": 0 } }));
     let sequence = |name: &str| json!({ "Sequence": { "id": name, "type_id": 0 } });

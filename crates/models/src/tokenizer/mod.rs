@@ -8,8 +8,8 @@ mod library;
 mod merges;
 mod metadata;
 
-pub(crate) use metadata::cutting_name;
 pub use metadata::json_of_gguf;
+pub(crate) use metadata::pre_tokenizer_name;
 
 use gradus_ir::{Error, Result};
 use gradus_nn::file::gguf::Metadata;
@@ -44,7 +44,7 @@ struct Scored {
     last: Option<i64>,
 }
 
-fn refused(e: impl ToString) -> Error {
+fn tokenizer_error(e: impl ToString) -> Error {
     Error::value("the tokeniser", format!("failed: {}", e.to_string()))
 }
 
@@ -57,7 +57,7 @@ impl Tokenizer {
     fn new(mut trusting: Inner) -> Result<Tokenizer> {
         // The caller decides about lengths.
         trusting.with_padding(None);
-        trusting.with_truncation(None).map_err(refused)?;
+        trusting.with_truncation(None).map_err(tokenizer_error)?;
         let mut plain = trusting.clone();
         plain.set_encode_special_tokens(true);
         let added = trusting.get_added_tokens_decoder();
@@ -196,7 +196,7 @@ impl Tokenizer {
     /// Decodes tokens to text; special tokens are skipped.
     pub fn decode(&self, tokens: &[i64]) -> Result<String> {
         let ids: Vec<u32> = tokens.iter().filter_map(|t| u32::try_from(*t).ok()).collect();
-        self.plain.decode(&ids, true).map_err(refused)
+        self.plain.decode(&ids, true).map_err(tokenizer_error)
     }
 
     /// Starts decoding token by token.
@@ -216,7 +216,7 @@ fn byte_of(c: char) -> Option<u8> {
 }
 
 fn encode(inner: &Inner, text: &str, special: bool) -> Result<Vec<i64>> {
-    let encoding = inner.encode_fast(text, special).map_err(refused)?;
+    let encoding = inner.encode_fast(text, special).map_err(tokenizer_error)?;
     Ok(encoding.get_ids().iter().map(|id| i64::from(*id)).collect())
 }
 

@@ -88,7 +88,7 @@ impl PairRows {
 }
 
 /// Sums log-probabilities of tokens to those of answers; returns those of chosen and of rejected texts.
-fn halves(tokens: &Tensor, weights: &Tensor) -> [Tensor; 2] {
+fn sums_by_answer(tokens: &Tensor, weights: &Tensor) -> [Tensor; 2] {
     let texts = (tokens * weights).sum(1);
     let pairs = texts.dim(0) / 2;
     [texts.narrow(0, 0, pairs), texts.narrow(0, pairs, pairs)]
@@ -136,8 +136,8 @@ impl LanguageModel {
             batch
         };
         let loss = move |model: &Decoder, x: &[Tensor]| {
-            let policy = halves(&log_probabilities(model, x), &x[4]);
-            let reference = halves(&x[5], &x[4]);
+            let policy = sums_by_answer(&log_probabilities(model, x), &x[4]);
+            let reference = sums_by_answer(&x[5], &x[4]);
             let pairs = (&policy[0], &policy[1]);
             objective::dpo(pairs, (&reference[0], &reference[1]), beta, smoothing).mean(0)
         };
