@@ -33,7 +33,7 @@ def stack_module_state(models):
 
 
 def grad_and_value(func, argnums=0, has_aux=False):
-    """Returns a function that returns the gradient of `func` and its value.
+    """Returns a function that computes the gradient of `func` and its value.
 
     >>> import gradus
     >>> gradus.func.grad_and_value(lambda x: x * x)(gradus.tensor(3.0))

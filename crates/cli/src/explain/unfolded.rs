@@ -18,7 +18,7 @@ pub(super) struct Unfolded<'a> {
     ready: &'a Ready,
 }
 
-/// How often mutually dependent names are computed.
+/// The number of times that mutually dependent names are computed.
 #[derive(Clone, Copy)]
 pub(super) enum Repeated {
     Rounds(u64),
@@ -27,7 +27,7 @@ pub(super) enum Repeated {
     Facts,
 }
 
-/// Mutually dependent names and their repetition.
+/// Mutually dependent names, and the number of times that they are computed.
 #[derive(Clone)]
 pub(super) struct Rounds {
     pub(super) repeated: Repeated,
