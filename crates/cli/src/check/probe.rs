@@ -22,7 +22,7 @@ const MOST_KINKS: usize = 64;
 /// Initial step length of differences.
 const STEP: f64 = 1e-5;
 /// Largest number of step lengths that are tried. Each is an eighth of the one before.
-const SHORTENINGS: i32 = 12;
+const STEP_LENGTHS: i32 = 12;
 /// Largest difference of backward and forward slopes, relative to the gradient, at which no shorter steps are
 /// tried.
 const MOST_GAP: f64 = 1e-3;
@@ -288,7 +288,7 @@ impl Probe {
     ) -> Done<(Option<f64>, bool)> {
         let SlopeCriteria { size, within, agreed } = *judge;
         let (mut all, mut least) = (Vec::<Slopes>::new(), f64::INFINITY);
-        for k in 0..SHORTENINGS {
+        for k in 0..STEP_LENGTHS {
             let short = self.slopes(along, first / 8f64.powi(k))?;
             let telling = short.rounding <= within * size;
             if k > 1 && !telling {
