@@ -7,7 +7,7 @@ K-quants have blocks of 256 weights. The widths of small models, such as 576, ar
 model with tied embeddings are padded with zeros to the next multiple. The added features stay zero, so the model computes the same
 function. The norms average over more features; their weights and their epsilon compensate that. llama.cpp quantises the padded
 model to each type. The columns are: Gradus with activations in `f32` and as integers; llama.cpp on the dequantised weights in
-`f16`, with activations that are hardly rounded; and llama.cpp on the same file, which rounds activations to integers of 8 bits.
+`f16`, with nearly exact activations; and llama.cpp on the same file, which rounds activations to integers of 8 bits.
 """
 
 import argparse

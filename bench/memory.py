@@ -28,7 +28,7 @@ class Worker:
         return answer
 
     def memory(self, which):
-        """`VmRSS` or `VmHWM`, in MiB."""
+        """Returns `VmRSS` or `VmHWM`, in MiB."""
         with open(f"/proc/{self.process.pid}/status") as status:
             line = next(line for line in status if line.startswith(which))
         return int(line.split()[1]) / 1024

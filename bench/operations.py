@@ -93,8 +93,8 @@ MAKE = {
 
 
 def least(f, rounds):
-    """The smallest time of a call of each module, in milliseconds. The modules alternate a few times, with pauses between
-    them, because threads of one module that still wait for work would slow down the other."""
+    """Returns the smallest time of a call of each module, in milliseconds. The modules alternate a few times, with pauses
+    between them, because threads of one module that still wait for work would slow down the other."""
     best = {}
     for m, call in list(f.items()) * 3:
         time.sleep(0.02)

@@ -37,7 +37,7 @@ sgd.step() | adam.step() | sgd.zero_grad()
 
 
 def given(t):
-    """The variables that statements use, the same for both packages."""
+    """Returns the variables that statements use, the same for both packages."""
     import numpy
 
     t.manual_seed(0)
@@ -54,7 +54,7 @@ def given(t):
 
 
 def cases(t):
-    """Calls by name, the same for both packages."""
+    """Returns calls by name, the same for both packages."""
     names, made = given(t), {}
     for statement in STATEMENTS.replace("\n", "|").split("|"):
         if statement.strip():

@@ -24,7 +24,7 @@ WAYS = [("f32", "f32"), ("bf16", "f32"), ("int8", "f32"), ("f32", "bf16"), ("f32
 
 
 def tokens(model, text):
-    """The tokens of a text, by the vocabulary and merges of the file."""
+    """Encodes a text with the vocabulary and merges of the file."""
     fields = gguf.GGUFReader(model).fields
     vocabulary = {token: i for i, token in enumerate(fields["tokenizer.ggml.tokens"].contents())}
     merges = [tuple(pair.split(" ")) for pair in fields["tokenizer.ggml.merges"].contents()]

@@ -5,7 +5,7 @@
     python3 bench/relations.py target/release/gradus
 
 Each program runs in a process of its own, so the times of both systems include start-up and reading the facts. Both print a count or a
-sum, which must agree. clingo has no minima over recursion: its shortest paths derive every distance up to the longest one.
+sum, which must agree. clingo has no minimum over recursive rules, so its program for shortest paths derives every distance up to the longest one.
 """
 
 import json
@@ -64,7 +64,7 @@ print(sum(1 for _ in control.symbolic_atoms.by_signature(name, rank)))
 
 
 def measured(command, folder):
-    """Seconds, MiB and the output of a process."""
+    """Runs a process; returns its time in seconds, its peak memory in MiB and its output."""
     before = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
     output = process.stdout.read()
@@ -76,7 +76,7 @@ def measured(command, folder):
 
 
 def longest(edges, nodes):
-    """The longest of the shortest distances from node 0."""
+    """Returns the longest of the shortest distances from node 0."""
     import heapq
 
     out = {}

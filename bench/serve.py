@@ -56,7 +56,7 @@ class Client:
         self.socket.sendall(head.encode() + text)
 
     def read(self, pause=0.0):
-        """A response: its status and its body, with chunks joined. With a pause it is read in small pieces."""
+        """Reads a response; returns its status and its body, with chunks joined. With a pause, reads it in small pieces."""
         file, piece = self.socket.makefile("rb"), 64 if pause else 1 << 16
 
         def exactly(n):
@@ -92,7 +92,7 @@ def body(prompt, tokens, **more):
 
 
 def texts(status, data, stream):
-    """The text of an answer."""
+    """Returns the text of an answer."""
     if not stream:
         return json.loads(data)["choices"][0]["text"]
     events = [e[len("data: "):] for e in data.decode().split("\n\n") if e]
@@ -142,7 +142,7 @@ def work(port, right, requests, seed, counts, faults):
 
 
 def resident(pid):
-    """Resident memory of a process, in MiB."""
+    """Returns the resident memory of a process, in MiB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS"):
             return int(line.split()[1]) / 1024

@@ -1,11 +1,11 @@
-"""Writes the examples in docstrings: each is an expression below, and the output shown is computed when this runs.
+"""Writes the examples in docstrings. Each example is an expression below; its output is computed when this script runs.
 
     python python/examples.py          # writes the files
-    python python/examples.py --check  # says whether they are as they would be written
+    python python/examples.py --check  # checks whether the files are up to date
 
-Examples of native functions and methods go to `crates/python/src/examples.rs`, as texts that their documentation ends with;
-those of functions written in Python to `python/gradus/_examples.py`, which `documented` puts at the end of their docstrings.
-A method in place and the function of the same name as a method have the example of the method.
+Examples of native functions and methods go to `crates/python/src/examples.rs`, which is included in their
+documentation. Examples of functions written in Python go to `python/gradus/_examples.py`, and `documented` appends them to
+docstrings. In-place methods, and functions with the name of a method, have the example of the method.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ add sub subtract mul multiply div divide true_divide fmod remainder floor_divide
 logaddexp2 heaviside eq ne not_equal lt less le less_equal gt greater ge greater_equal fmax fmin dot outer inner vdot ger rsub isclose
 allclose equal dist float_power kron ldexp
 """.split()
-# Ops of the catalog without a name of their own in Python.
+# Ops of the catalog that have no other name in Python.
 UNARY += [name for name, domains in catalog.INSTALLED.items() if len(domains) == 1]
 BINARY += [name for name, domains in catalog.INSTALLED.items() if len(domains) == 2]
 #: `i.name(j)`
@@ -509,7 +509,7 @@ view_copy | gradus.view_copy(v, (3, 1)).shape
 
 
 def table():
-    """All expressions by name."""
+    """Returns all expressions by name."""
     found = {}
     for names, call in ((UNARY, "u.{}()"), (BINARY, "v.{}(w)"), (INTEGERS, "i.{}(j)"), (TRUTHS, "b.{}(~b)"), (MATRICES, "m.{}()"),
                         (VECTORS, "v.{}()"), (DTYPES, "u.{}()")):
@@ -517,7 +517,7 @@ def table():
     for line in OTHERS.strip().splitlines():
         name, _, code = line.partition(" | ")
         found[name] = code
-    # The forms in place have the examples of the others.
+    # In-place methods have the examples of the other methods.
     for name in dir(Tensor):
         base = name[:-1]
         if name.endswith("_") and not name.startswith("_") and name not in found and base in found and f".{base}(" in found[base]:
@@ -526,7 +526,7 @@ def table():
 
 
 def example(code):
-    """An expression as lines of a docstring, with what it gives."""
+    """Runs an expression; returns its lines and its output as lines of a docstring."""
     lines = [part.strip() for part in code.split(" ; ")]
     words = set(re.findall(r"(?<![.\w\"'])[A-Za-z_]\w*", code))
     given = [text for name, text in GIVEN.items() if name in words]
@@ -557,7 +557,7 @@ def is_python(name):
 
 
 def files():
-    """The files that this writes."""
+    """Returns the files to write, with their contents."""
     gradus.manual_seed(0)
     texts = {name: example(code) for name, code in sorted(table().items())}
     rust = ["//! Examples of functions and methods, by name. Written by python/examples.py. Do not edit.", "",

@@ -1,7 +1,7 @@
-"""Writes the type stubs of the package: what editors and type checkers know of modules whose names are made at import.
+"""Writes the type stubs of the package, for editors and type checkers: names of some modules are only made at import.
 
     python python/stubs.py          # writes the files
-    python python/stubs.py --check  # says whether they are as they would be written
+    python python/stubs.py --check  # checks whether the files are up to date
 
 Names, arguments and defaults come from the modules as they are imported; types come from the tables below, by name.
 """
@@ -54,7 +54,7 @@ ARGUMENTS = {
     "elements": "Tensor", "test_elements": "Tensor", "assume_unique": "bool", "invert": "bool", "axes": "Any", "epsilon": "float", "max_norm": "float | None",
     "num_features": "int", "affine": "bool", "track_running_stats": "bool", "in_channels": "int", "out_channels": "int",
 }
-#: Where the name means something else.
+#: Types of arguments whose name has another meaning in these functions.
 SPECIAL = {("Tensor.select_scatter", "index"): "int", ("select_scatter", "index"): "int", ("Tensor.to", "other"): "Any", ("Tensor.unflatten", "sizes"): "Sequence[int]", ("Softmax.__init__", "dim"): "int | None",
            ("orgqr", "tau"): "Tensor", ("Tensor.orgqr", "tau"): "Tensor", ("ormqr", "tau"): "Tensor", ("Tensor.ormqr", "tau"): "Tensor"}
 
@@ -103,20 +103,20 @@ _Sizes = builtins.int | Sequence[builtins.int]
 
 
 def in_full(kind):
-    """A type with Python's own names as `builtins.…`, and the class of dtypes by a name that differs from `Tensor.dtype`."""
+    """Writes a type with Python's own names as `builtins.…`, and the class of dtypes with a name that differs from `Tensor.dtype`."""
     kind = re.sub(r"\b(int|float|bool|str|complex|tuple)\b", r"builtins.\1", kind)
     kind = re.sub(r"\bdevice\b", "_Device", kind)
     return re.sub(r"\bdtype\b", "_DType", kind)
 
 
 def default(value):
-    """A default as text, `...` where its text would not be Python."""
+    """Writes a default value as text, or `...` if its text is not valid Python."""
     simple = value is None or isinstance(value, (bool, int, float, str))
     return repr(value) if simple and not isinstance(value, enum.Enum) else "..."
 
 
 def parameters(function, where, skip_first):
-    """The arguments of a function as text; all of them if it does not say."""
+    """Writes the arguments of a function as text, or `*args, **kwargs` if its signature is unknown."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -179,7 +179,7 @@ def tensor_class():
 
 
 def plain_class(cls):
-    """A class of the native module: its methods take and give anything."""
+    """Writes a class of the native module, whose methods take and return any type."""
     lines = [f"class {cls.__name__}:", "    def __init__(self, *args: Any, **kwargs: Any) -> None: ..."]
     for name in sorted(dir(cls)):
         if name.startswith("_") and name not in ("__call__", "__getattr__"):
@@ -221,9 +221,9 @@ def native():
 
 
 def namespace():
-    """`core`: all that the package gives out flat."""
+    """Writes the stub of `core`: all names that the package exports at its top level."""
     own = [n for n, v in vars(core).items() if not n.startswith("_") and callable(v) and not isinstance(v, type) and v is not getattr(_native, n, None)]
-    own.remove("trace")  # the package gives out that of `transforms`, which also takes tensors
+    own.remove("trace")  # the package exports that of `transforms`, which also takes tensors
     given = ", ".join(f"{n} as {n}" for n in sorted(dir(_native)) if not n.startswith("_") and vars(core).get(n) is getattr(_native, n))
     rest = f"from gradus._native import {given}, dtype as _DType\n"
     classes = ("from gradus.grad_mode import enable_grad as enable_grad, inference_mode as inference_mode, no_grad as no_grad, "
@@ -233,7 +233,7 @@ def namespace():
 
 
 def layers(module):
-    """A module whose classes are rows of a table."""
+    """Writes the stub of a module whose classes are rows of a table."""
     head = HEADER + "\nfrom gradus._native import Generator, Tensor, dtype as _DType\nfrom gradus.nn.module import Module\nfrom gradus.nn.parameter import Parameter\n"
     parts = [head, ALIASES]
     for name in getattr(module, "__all__", None) or [n for n, v in vars(module).items() if isinstance(v, type) and not n.startswith("_")]:
@@ -251,7 +251,7 @@ def layers(module):
 
 
 def files():
-    """All stubs, by path."""
+    """Returns all stubs, by path."""
     made = {ROOT / "_native.pyi": native(), ROOT / "core.pyi": namespace()}
     for module in (activation, conv, dropout, loss, norm, pooling):
         made[Path(module.__file__).with_suffix(".pyi")] = layers(module)

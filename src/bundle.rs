@@ -1,7 +1,7 @@
 //! Bundles: compiled functions and their weights as files that a web page runs without the compiler.
 //!
-//! A bundle is a folder with `plan.json` (kernels and commands), `weights.safetensors`, a small JavaScript runtime and a page
-//! that shows how to call it. `web/BUNDLE.md` describes the format.
+//! A bundle is a folder with `plan.json` (kernels and commands), `weights.safetensors`, a small JavaScript
+//! runtime and a page that shows how to call it. `web/BUNDLE.md` describes the format.
 
 use crate::files::{atomic, safetensors};
 use crate::gpu::{Command, Dialect, Limits, profile, translate};
@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// The runtime, as written by `web/scripts/build.mjs`.
 const RUNTIME: &str = include_str!("bundle/runtime.js");
-/// The page that calls it.
+/// The page that calls the runtime.
 const PAGE: &str = include_str!("bundle/index.html");
 
 /// Programs and the cells that they share.
@@ -65,8 +65,8 @@ impl Bundle {
         self
     }
 
-    /// Adds a training step: parameters and optimizer state are cells, the optimizer's numbers are tables for
-    /// this many steps.
+    /// Adds a training step. Parameters and optimizer state become cells. Numbers of the optimizer that
+    /// depend on the step become tables for `steps` steps; later steps use the last row.
     pub fn training(
         mut self,
         step: &mut crate::nn::Step<'_>,
@@ -148,7 +148,7 @@ impl Bundle {
             return Err(Error::dtype(aval.dtype, "WebGPU has only 32-bit floats; use 32-bit inputs"));
         }
         let mut plan = compile(graph, &profile(&self.limits))?;
-        // Only cells are overwritten.
+        // Only cells may be overwritten, because the page may still use other operands.
         plan.keep_donors(keeps);
         let program = translate(&plan, &self.limits, Dialect::Wgsl, Text::Special)?;
         let host = |c: &Command| if let Command::Host { why, .. } = c { Some(why.clone()) } else { None };

@@ -1,4 +1,5 @@
-//! Bundles replayed natively: the files alone, run on WebGPU, give the values of the training step they were made from.
+//! Runs the files of bundles natively on WebGPU, and compares the values with those of the training step that
+//! the bundle was made from.
 
 use gradus::bundle::Bundle;
 use gradus::files::safetensors::Reader;
@@ -28,7 +29,7 @@ impl Forward for Mlp {
     }
 }
 
-/// A bundle that runs by its files and an adapter.
+/// A bundle that was read from its files, on an adapter.
 struct Replay {
     gpu: Arc<Gpu>,
     programs: HashMap<String, (Arc<dyn Executable>, Value)>,
@@ -57,7 +58,7 @@ impl Replay {
         Replay { gpu, programs, cells, weights, runs: 0 }
     }
 
-    /// Runs a program on tensors by name; gives its outputs by name.
+    /// Runs a program on tensors by name; returns its outputs by name.
     fn run(&mut self, name: &str, fed: &[(&str, &Tensor)]) -> HashMap<String, Vec<f32>> {
         let (program, entry) = self.programs[name].clone();
         let mut arguments = Vec::new();

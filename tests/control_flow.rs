@@ -1,6 +1,6 @@
-//! The control flow that users of a graph autodiff expect: sums and products, branches, loops, a transformer
-//! layer, state-space and delta-rule recurrences, functions with and without rules. Values and gradients are checked
-//! in every way that `crate::common::gradients` knows, against other formulations and against differences.
+//! Tests programs with control flow: sums and products, branches, loops, a transformer layer, state-space and
+//! delta-rule recurrences, functions with and without custom rules. Values and gradients are compared in all
+//! ways of `crate::common::gradients`, with other formulations and with differences.
 
 use crate::common::{
     batched, checked, close, count, f64s, gradients, near, noise, second_order, types_within,
@@ -19,7 +19,7 @@ fn sums_and_products() {
     let (x, y) = (Tensor::from([1.0, 2.0, 3.0]), Tensor::from([4.0, 5.0, 6.0]));
     assert_eq!(gradients(&[&x, &y], |v| (&v[0] + &v[1]).sum(())), [[1.0; 3], [1.0; 3]]);
     assert_eq!(gradients(&[&x, &y], |v| (&v[0] * &v[1]).sum(())), [[4.0, 5.0, 6.0], [1.0, 2.0, 3.0]]);
-    // A value used twice collects from both.
+    // A value that is used twice gets gradients from both uses.
     assert_eq!(gradients(&[&x], |v| (&v[0] * &v[0] + &v[0]).sum(())), [[3.0, 5.0, 7.0]]);
     // An operand that is not used has a gradient of zeros.
     assert_eq!(gradients(&[&x, &y], |v| v[0].sum(())), [[1.0; 3], [0.0; 3]]);
@@ -27,14 +27,15 @@ fn sums_and_products() {
 
 #[test]
 fn a_linear_system() {
-    // 2x + y = 3, x + 3y = 5: x = 4/5, y = 7/5; the gradient of x + 10y in the right side is A⁻ᵀ (1, 10) = (-7, 19) / 5.
+    // 2x + y = 3, x + 3y = 5: x = 4/5, y = 7/5; the gradient of x + 10y in the right side is A⁻ᵀ (1, 10) =
+    // (-7, 19) / 5.
     let (a, b) = (Tensor::from([[2.0, 1.0], [1.0, 3.0]]), Tensor::from([3.0, 5.0]));
     let (w, right) = (Tensor::from([1.0, 10.0]), [-1.4, 3.8]);
     let loss = |v: &[Tensor]| (v[0].solve(&v[1]) * &w).sum(());
     close(&f64s(&a.solve(&b)), &[0.8, 1.4]);
     let g = checked(&[&a, &b], loss);
     close(&g[1], &right);
-    // That of the matrix is minus its outer product with the solution.
+    // The gradient of the matrix is minus the outer product of that gradient and the solution.
     close(&g[0], &[right[0] * -0.8, right[0] * -1.4, right[1] * -0.8, right[1] * -1.4]);
     second_order(&[&a, &b], loss);
     let many = Tensor::stack(&[&b, &(&b * 2.0)], 0);
@@ -51,7 +52,7 @@ fn a_choice_by_branch_and_by_select() {
         let g = checked(&[&x], |x| branch(&p, &x[0]).sum(()));
         close(&g[0], &slope);
         second_order(&[&x], |x| branch(&p, &x[0]).sum(()));
-        // The same by choosing element by element.
+        // Selecting each element gives the same gradient.
         let select = grad(&[&x], |x| p.select(&(x[0].square() * 3.0), &x[0].exp()).sum(())).unwrap();
         close(&g[0], &f64s(&select[0]));
     }
@@ -60,7 +61,8 @@ fn a_choice_by_branch_and_by_select() {
     close(&f64s(&batched(&[&x], &[Some(0)], |x| by_sign(&x[0]))), &[0.75, (-1f64).exp()]);
     let slopes = batched(&[&x], &[Some(0)], |x| grad(&[&x[0]], |x| by_sign(&x[0])).unwrap().remove(0));
     close(&f64s(&slopes), &[3.0, (-1f64).exp()]);
-    // In the graph a choice is one op with two bodies; batched over its predicate it is none.
+    // In the graph a choice is one op with two bodies. If it is batched over its predicate, there is no such
+    // op.
     let p = Tensor::from([true, false]);
     let one = trace(&[&p.at(0), &x], |v| branch(&v[0], &v[1])).unwrap();
     assert_eq!(count(&one, "switch"), 1);
@@ -69,7 +71,7 @@ fn a_choice_by_branch_and_by_select() {
 }
 
 #[test]
-fn a_loop_written_out_bounded_and_open() {
+fn an_unrolled_a_bounded_and_an_unbounded_loop() {
     // x ← x·w + 1 while the norm is below 20, at most 12 times.
     let run = |x: &Tensor, w: &Tensor, bound| {
         let below = |c: &[Tensor]| c[0].square().sum(()).lt(400.0);
@@ -120,7 +122,7 @@ fn a_transformer_layer() {
     let ins: Vec<&Tensor> = ins.iter().collect();
     let c = noise(&[3, 4], 60);
     let g = checked(&ins, |v| (layer(v) * &c).sum(()));
-    assert!(g.iter().all(|g| g.iter().any(|x| x.abs() > 1e-4)), "every weight matters");
+    assert!(g.iter().all(|g| g.iter().any(|x| x.abs() > 1e-4)), "a weight has no gradient");
     second_order(&ins, |v| (layer(v) * &c).sum(()));
     // Causal: the first position does not see the others.
     let first = grad(&ins, |v| layer(v).at(0).sum(())).unwrap();
@@ -134,7 +136,8 @@ fn a_transformer_layer() {
     }
 }
 
-/// The selective state space: `h = exp(Δ·A) h + Δ·B·x`, `y = C·h`; x and Δ are `[t, d]`, A `[d, s]`, B and C `[t, s]`.
+/// The selective state space: `h = exp(Δ·A) h + Δ·B·x`, `y = C·h`; x and Δ are `[t, d]`, A `[d, s]`, B and C
+/// `[t, s]`.
 fn selective(v: &[Tensor], keep: Keep) -> Tensor {
     let [x, delta, a, b, c] = v else { panic!("five inputs") };
     let start = a.zeros_like();
@@ -148,7 +151,7 @@ fn selective(v: &[Tensor], keep: Keep) -> Tensor {
     scan(&[&start], &[x, delta, b, c], how, step).unwrap().1.remove(0)
 }
 
-/// The same, written out in scalars.
+/// Computes the selective state space with scalars.
 fn selective_in_scalars(v: &[Vec<f64>], [t, d, s]: [usize; 3]) -> Vec<f64> {
     let [x, delta, a, b, c] = v else { panic!("five inputs") };
     let (mut h, mut y) = (vec![0.0; d * s], vec![0.0; t * d]);
@@ -178,7 +181,7 @@ fn a_selective_scan() {
     let right = selective_in_scalars(&plain, [t, d, s]);
     let refs: Vec<&Tensor> = ins.iter().collect();
     let weights = noise(&[t, d], 6);
-    // Written out in tensors.
+    // The recurrence unrolled into tensor operations.
     let written = |v: &[Tensor]| {
         let (mut h, mut ys) = (v[2].zeros_like(), Vec::new());
         for i in 0..t as i64 {
@@ -206,8 +209,8 @@ fn a_selective_scan() {
     });
 }
 
-/// The gated delta rule, one head: `S = g·S`, `S += β·k (v − Sᵀk)ᵀ`, `y = Sᵀq`; q and k are `[t, k]`, v `[t, v]`, g and β
-/// `[t]`.
+/// The gated delta rule, one head: `S = g·S`, `S += β·k (v − Sᵀk)ᵀ`, `y = Sᵀq`; q and k are `[t, k]`, v
+/// `[t, v]`, g and β `[t]`.
 fn delta_net(v: &[Tensor]) -> (Tensor, Tensor) {
     let start = v[1].at(0).zeros_like().outer(&v[2].at(0).zeros_like());
     let step = |state: &[Tensor], at: &[Tensor]| {
@@ -234,7 +237,7 @@ fn a_gated_delta_net() {
         noise(&[t], 5).sigmoid(),
     ];
     let p: Vec<Vec<f64>> = ins.iter().map(f64s).collect();
-    // In scalars.
+    // The recurrence in scalars.
     let (mut s, mut right) = (vec![0.0; dk * dv], vec![0.0; t * dv]);
     for i in 0..t {
         s.iter_mut().for_each(|x| *x *= p[3][i]);
@@ -276,7 +279,7 @@ fn a_gated_delta_net() {
 
 #[test]
 fn a_function_without_a_rule_and_one_with_its_own() {
-    // By composition: a region of the user's, printed and differentiated by name.
+    // A function without a rule: a region of the user's, which is printed and differentiated by name.
     let soft_step = |x: &Tensor, width: f64| {
         region1("soft_step", vec![arg("width", width)], &[x], |x| (&x[0] / width).tanh() * x[0].exp())
     };
@@ -292,7 +295,8 @@ fn a_function_without_a_rule_and_one_with_its_own() {
     let graph = trace(&[&x], |x| soft_step(&x[0], 0.5)).unwrap();
     let text = transform::vjp(&graph, &[0]).unwrap().to_string();
     assert!(text.contains("soft_step_vjp") && text.contains("0.5"), "{text}");
-    // With its own: log(1 + eˣ), whose gradient is stated as g·sigmoid(x) and holds where the derived one is ∞/∞.
+    // A function with a custom rule: log(1 + eˣ). Its rule g·sigmoid(x) is finite where the derived gradient
+    // is ∞/∞.
     let y = Tensor::from([800.0, -1.0]);
     let body = Arc::new(trace(&[&y], |x| (x[0].exp() + 1.0).log()).unwrap());
     let own = Arc::new(trace(&[&y, &y, &y], |v| &v[2] * v[0].sigmoid()).unwrap());
@@ -304,14 +308,14 @@ fn a_function_without_a_rule_and_one_with_its_own() {
     let leaf = y.requires_grad_();
     apply1(stated.clone(), &[&leaf]).sum(()).backward().unwrap();
     close(&f64s(&leaf.grad().unwrap()), &of(&stated));
-    // The stated gradient is a graph, so it differentiates again: s(1 - s).
+    // The rule is a graph, so it can be differentiated again: s(1 - s).
     let z = Tensor::from([0.0, -1.0]);
     let again = gradus::hessian(&z, |x| apply1(stated.clone(), &[x]).sum(())).unwrap();
     let s = 1.0 / (1.0 + 1f64.exp());
     close(&f64s(&again), &[0.25, 0.0, 0.0, s * (1.0 - s)]);
 }
 
-/// Types of values that are a stack of `length` carries of this shape.
+/// Counts the values that are stacks of `length` carries of this shape.
 fn stacks(graph: &Graph, length: usize, carry: &[usize]) -> usize {
     types_within(graph).iter().filter(|a| a.shape.first() == Some(&length) && a.shape[1..] == *carry).count()
 }
@@ -331,16 +335,16 @@ fn a_scan_stores_its_trajectory_only_when_differentiated() {
     let ins = [&w, &h, &xs];
     let forward = trace(&ins, f).unwrap();
     assert_eq!((count(&forward, "scan"), stacks(&forward, 7, &[3])), (1, 0));
-    // Forward mode carries tangents along and stores nothing either.
+    // Forward mode adds tangents to the carries, and stores no trajectory either.
     let push = transform::jvp(&forward, &[0, 1, 2]).unwrap();
     assert_eq!(stacks(&push, 7, &[3]), 0);
-    // Reverse mode keeps the carries once, and goes back over them in one sweep for all three inputs. For `w` it keeps
-    // the other factor of its gradient too, which is one product after the backward loop.
+    // Reverse mode stores the carries once, and reads them in one backward loop for all three inputs. For `w`
+    // it also stores the other factor of the gradient, which is one product after the backward loop.
     let pull = transform::vjp(&forward, &[1, 2]).unwrap();
     assert_eq!(stacks(&pull, 7, &[3]), 1);
     let pull = transform::vjp(&forward, &[0, 1, 2]).unwrap();
     assert_eq!(stacks(&pull, 7, &[3]), 2);
-    assert!(count(&pull, "scan") <= 3, "forward, forward with carries, one sweep back");
+    assert!(count(&pull, "scan") <= 3, "forward, forward with carries, one backward loop");
     let eager = checked(&ins, f);
     let one = Literal::scalar(gradus::DType::F64, 1.0);
     let point: Vec<Literal> = ins.iter().map(|t| t.to_literal().unwrap()).chain([one]).collect();
@@ -352,7 +356,7 @@ fn a_scan_stores_its_trajectory_only_when_differentiated() {
         &f64s(&f(&ins.map(Tensor::clone))),
         1e-14,
     );
-    // Per element of a batch the sweep is still one.
+    // For a batch there is still one backward loop.
     let many = vmap(&[&Tensor::stack(&[&xs, &(&xs * 2.0)], 0)], &[Some(0)], |x| {
         grad(&[&x[0]], |x| f(&[w.clone(), h.clone(), x[0].clone()])).unwrap()
     });

@@ -1,4 +1,5 @@
-//! The cost of derivatives, counted: arithmetic relative to the forward pass, no duplicate node, no unused node.
+//! Tests the cost of derivatives: arithmetic relative to the forward pass, no duplicate nodes, no unused
+//! nodes.
 
 #[path = "../bench/benches/stages/gpt.rs"]
 mod gpt;
@@ -14,7 +15,7 @@ use gradus::{
 };
 use std::collections::HashSet;
 
-/// No application twice and none unused, in the graph and in those its ops hold.
+/// Checks that no node is a duplicate or unused, in the graph and in nested graphs.
 #[track_caller]
 #[allow(clippy::mutable_key_type)] // A graph's lazy hash does not change equality.
 fn lean(graph: &Graph) {
@@ -29,8 +30,8 @@ fn lean(graph: &Graph) {
     }
 }
 
-/// Checks that the gradient of a loss costs at most `limit` forward passes, and gives the same values with its
-/// regions inlined.
+/// Checks that the gradient of a loss costs at most `limit` forward passes, and gives the same values with
+/// its regions inlined.
 #[track_caller]
 fn affordable(ins: &[&Tensor], wrt: &[usize], limit: f64, f: impl Fn(&[Tensor]) -> Tensor) {
     let forward = trace(ins, f).unwrap();
@@ -57,7 +58,7 @@ fn counts_of_single_ops() {
         trace(ins, |x| f(x)).unwrap().inlined().unwrap().stats()
     };
     let (a, b) = (Tensor::zeros([3, 4]), Tensor::zeros([4, 5]));
-    // Two inputs, a product.
+    // Two inputs and a product.
     let product = stats(&[&a, &b], &|x| x[0].dot_labels(&x[1], "ij", "jk", "ik"));
     assert_eq!(product, Stats { nodes: 3, flops: 2 * 3 * 4 * 5, bytes: 4 * (12 + 20 + 15) });
     // Batch labels count once.
@@ -81,11 +82,11 @@ fn counts_of_loops_and_choices() {
     let how = ScanOptions { length: Some(7), ..ScanOptions::default() };
     let looped =
         flops(&|x| scan(&[x], &[], how, |c, _| (vec![c[0].exp().sin()], vec![])).unwrap().0.remove(0));
-    // Input, scan; inside: input, exp, sin.
+    // Two nodes outside: the input and the scan. Three inside: input, exp, sin.
     assert_eq!((looped.nodes, looped.flops, looped.bytes), (5, 7 * 20, 7 * 2 * 80));
     let chosen =
         flops(&|x| cond(&x.at(0).gt(0.0), &[x], |x| x[0].exp(), |x| x[0].sin().cos()).unwrap().remove(0));
-    assert_eq!(chosen.flops, 1 + 20, "one comparison and the dearer branch");
+    assert_eq!(chosen.flops, 1 + 20, "one comparison and the more expensive branch");
     let bounded = |bound| {
         flops(&move |x| while_loop(&[x], bound, |c| c[0].at(0).gt(0.0), |c| c[0].sin()).unwrap().remove(0))
     };
@@ -110,7 +111,7 @@ fn an_mlp() {
         cross_entropy(&linear(&h, &v[5], Some(&v[6])), &classes, &CrossEntropyOptions::default())
     };
     let ins: Vec<&Tensor> = ins.iter().collect();
-    // With the gradient of the data, which the first layer pays for, and without.
+    // With the gradient of the data, which costs another product in the first layer, and without it.
     affordable(&ins, &[0, 1, 2, 3, 4, 5, 6], 4.0, loss);
     affordable(&ins, &[1, 2, 3, 4, 5, 6], 4.0, loss);
 }
@@ -157,15 +158,15 @@ fn a_transformer_of_two_layers() {
     };
     let refs: Vec<&Tensor> = ins.iter().collect();
     affordable(&refs, &(0..ins.len()).collect::<Vec<_>>(), 4.0, loss);
-    // The weights alone, as in training.
+    // Gradients of the weights only, as in training.
     affordable(&refs, &(1..ins.len()).collect::<Vec<_>>(), 4.0, loss);
     assert!(f64s(&loss(&ins))[0].is_finite());
 }
 
 #[test]
 fn a_recurrence_runs_forward_three_times() {
-    // The recurrence runs once for its value, once more for the carries, and once step by step in the backward loop, whose
-    // own work is two products per product: 5 products for one, and pointwise ops.
+    // The recurrence runs once for its value, once for the carries, and once in the backward loop, which adds
+    // two products for each product. So there are 5 products for each product, and pointwise ops.
     let (w, h, xs) = (noise(&[12, 12], 1) * 0.3, noise(&[12], 2), noise(&[20, 12], 3));
     let f = |v: &[Tensor]| {
         let step = |c: &[Tensor], x: &[Tensor]| {
@@ -179,7 +180,7 @@ fn a_recurrence_runs_forward_three_times() {
 }
 
 #[test]
-fn the_gradient_of_a_gpt_has_nothing_twice_and_nothing_for_nothing() {
+fn the_gradient_of_a_gpt_has_no_duplicate_and_no_unused_nodes() {
     let gpt = Gpt { layers: 12, batch: 4, context: 64, width: 128, heads: 4, vocabulary: 256 };
     let inputs = gpt.inputs();
     let graph = trace(&inputs.iter().collect::<Vec<_>>(), |v| gpt.loss(v)).unwrap();
@@ -197,7 +198,7 @@ fn the_gradient_of_a_gpt_has_nothing_twice_and_nothing_for_nothing() {
     }
 }
 
-/// The graph that the compiler gets: fewer nodes that compute the same values, each once.
+/// Tests the simplified graph, which the compiler gets: it has fewer nodes and the same values.
 #[test]
 fn the_gradient_of_a_gpt_simplified() {
     let gpt = Gpt { layers: 2, batch: 2, context: 5, width: 8, heads: 2, vocabulary: 7 };
@@ -216,7 +217,7 @@ fn the_gradient_of_a_gpt_simplified() {
     assert_eq!((counts("dot"), counts("permute")), ((39, 39), (12, 4)));
     // Gradients of queries, keys and values are concatenated; the causal mask is a constant.
     assert_eq!((counts("pad"), counts("concat"), counts("iota")), ((6, 0), (0, 2), (3, 0)));
-    // Regular numbers as weights, so that no softmax is flat; tokens are tokens.
+    // Weights vary regularly, so that no softmax is uniform. Inputs that are tokens get valid tokens.
     let value = |(k, aval): (usize, &gradus::ir::Aval)| {
         let n = aval.shape.numel();
         match aval.dtype {

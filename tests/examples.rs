@@ -1,7 +1,7 @@
-//! The examples at small scale: each is checked for a result of learning, and two of them are compared with the same
-//! programs in PyTorch (`tests/golden/twins.json`).
+//! Runs the examples at small scale. Each test checks that the example learns; two examples are compared with
+//! the same programs in PyTorch (`tests/golden/twins.json`).
 
-#![allow(dead_code, reason = "a `main` is for those who run an example")]
+#![allow(dead_code, reason = "tests do not call `main` of examples")]
 
 #[path = "../examples/digits.rs"]
 mod digits;
@@ -65,7 +65,7 @@ fn sonnets_are_begun() {
     assert!(gpt::train(40).unwrap() < 2.9);
 }
 
-/// A cache makes no difference.
+/// Tests that a cache does not change the logits.
 #[test]
 fn tokens_one_by_one_have_the_logits_of_all_at_once() {
     let g = Generator::new(5);
@@ -86,7 +86,7 @@ fn bits(seed: u64, i: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Uniform in `-scale..scale`.
+/// Makes a tensor of numbers that are uniform in `-scale..scale`.
 fn fill(seed: u64, shape: Shape, scale: f64) -> Tensor {
     let one = |i: usize| {
         let u = (bits(seed, i as u64) >> 40) as f64 / (1u64 << 24) as f64;
@@ -156,5 +156,5 @@ fn the_gpt_follows_its_twin() {
         worst = worst.max((found - right).abs());
         assert!((found - right).abs() < 1e-3, "step {i}: {found} is not {right}");
     }
-    println!("at worst {worst:.1e} apart");
+    println!("largest difference {worst:.1e}");
 }

@@ -1,6 +1,6 @@
-//! Values and gradients against PyTorch's, from `tests/golden/pytorch.json`.
+//! Compares values and gradients with PyTorch's, from `tests/golden/pytorch.json`.
 //!
-//! Each case names a function, its arguments and inputs; the modules here say how that function is called in
+//! Each case names a function, its arguments and inputs; the modules here define the call of that function in
 //! Gradus. Gradients come from the eager backward pass, and again from the graph: trace, then `vjp`.
 
 mod activation;
@@ -16,7 +16,7 @@ mod shape;
 use case::{Args, Case};
 use gradus::Tensor;
 
-/// The call that stands for a function of PyTorch, if a module has one.
+/// Calls the equivalent of a PyTorch function. Returns `None` if no module has one.
 fn call(name: &str, args: &Args, ins: &[Tensor]) -> Option<Vec<Tensor>> {
     core::call(name, args, ins)
         .or_else(|| activation::call(name, args, ins))

@@ -1,7 +1,8 @@
-//! Values of nested transforms against JAX's, from `tests/golden/jax.json`.
+//! Compares values of nested transforms with JAX's, from `tests/golden/jax.json`.
 //!
-//! A case names a function of its inputs; the modules here define it with Gradus, and the Python files next to them
-//! define it with JAX. Each runs eagerly, and again as one traced graph: a transform inside a trace means the same.
+//! A case names a function of its inputs; the modules here define it with Gradus, and the Python files next
+//! to them define it with JAX. Each case runs eagerly, and again as one traced graph: a transform inside a
+//! trace gives the same values.
 
 #[path = "golden/jax/arrays.rs"]
 mod arrays;

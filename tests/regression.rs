@@ -1,7 +1,6 @@
-//! The thirty-six faults that were found in another graph autodiff, each with the right value here.
-//!
-//! A test is named after its fault. Values are asserted as numbers where they are known and against central
-//! differences in `f64` otherwise; `crate::common::gradients` takes each gradient in five ways that must agree.
+//! Tests for thirty-six faults that were found in another autodiff of graphs. A test is named after its
+//! fault. Values are compared with known numbers or with central differences in `f64`.
+//! `crate::common::gradients` computes each gradient in five ways, which must agree.
 
 mod attention;
 mod batches;

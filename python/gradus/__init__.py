@@ -44,7 +44,7 @@ _sys.modules[__name__ + ".jit"] = jit  # noqa: F405
 
 
 def typename(obj):
-    """The name of an object's type; for a tensor, its PyTorch type name.
+    """Returns the name of an object's type; for a tensor, its PyTorch type name.
 
     >>> import gradus
     >>> gradus.typename(gradus.ones(2)), gradus.typename(1)

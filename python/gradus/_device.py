@@ -24,7 +24,7 @@ class UnsupportedDtype(TypeError):
 class device:
     """A device, by its type and number. It need not exist until a tensor is put on it.
 
-    As a context or decorator, it is the default device of new tensors.
+    Used as a context or decorator, sets the default device of new tensors.
 
     >>> device("cuda:1")
     device(type='cuda', index=1)
@@ -111,7 +111,7 @@ def moved(value, to):
 
 
 def first(values):
-    """The first device other than the CPU among tensors."""
+    """Returns the first device other than the CPU among tensors."""
     for value in values:
         found = value.device if isinstance(value, _native.Tensor) else first(value) if isinstance(value, (list, tuple)) else None
         if found is not None and found.type != "cpu":
@@ -120,9 +120,9 @@ def first(values):
 
 
 def near(function, args, kwargs):
-    """Calls a function of the package on the device of its operands: tensors that it makes are there too.
+    """Calls a function of the package so that tensors it makes are on the device of its operands.
 
-    If the device lacks a dtype that the function needs, it runs on the CPU, and its results are moved back.
+    If the device lacks a dtype that the function needs, the function runs on the CPU, and its results are moved to the device.
     """
     try:
         return _native._call_near(function, args, kwargs)
@@ -144,7 +144,7 @@ def located(function):
 
 
 def located_in(name):
-    """Wraps the public functions of a module in the same way."""
+    """Wraps the public functions of a module by `located`."""
     module = sys.modules[name]
     for name, value in list(vars(module).items()):
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and not name.startswith("_"):

@@ -1,6 +1,6 @@
 """The factors `L D Lᵀ` of symmetric and Hermitian matrices that may be indefinite, by the pivoting of Bunch and Kaufman.
 
-`factored` and `solved` treat one matrix. They read and write LAPACK's form: `D` on and next to the diagonal, `L` below it, and
+`factored` and `solved` process one matrix. They read and write LAPACK's form: `D` on and next to the diagonal, `L` below it, and
 one pivot for each row, negative for rows of blocks of two. `linalg` has the functions for several matrices.
 """
 

@@ -1,5 +1,5 @@
-"""Names of tensors in traced graphs: arguments as the function's signature has them, tensors from outside as the
-variables or the paths in modules that hold them, state of optimizers after its parameters.
+"""Names tensors in traced graphs. Arguments get their names in the function's signature. Tensors from outside get the names of
+variables or paths in modules, and state of optimizers the name of its parameter.
 """
 
 import functools
@@ -9,8 +9,7 @@ import types
 
 from ._native import Tensor, jit
 
-#: Deepest nesting of containers, objects and called functions that are searched, most objects in one search, and most
-#: parts of one container.
+#: Limits of a search: nesting of containers, objects and called functions; number of objects; number of parts of one container.
 _DEEPEST, _MOST, _WIDEST = 6, 20000, 1000
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 

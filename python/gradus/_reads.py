@@ -1,7 +1,7 @@
-"""Records what a function reads from outside of it while it is compiled.
+"""Records the outside values that a function reads while it is compiled.
 
-During tracing, the code of every Python frame that begins is analysed for what it can read: global names, variables of enclosing
-functions, and attributes of these and of its arguments. The current value of each is recorded (`_Guard`), before the
+During tracing, the code of every Python frame that begins is analysed. It can read global names, variables of enclosing functions,
+and attributes of these and of its arguments. The current value of each is recorded (`_Guard`), before the
 frame can change it. The compiled program applies to calls for which all values are unchanged.
 """
 
@@ -39,8 +39,8 @@ _PASSING = ("COPY", "DUP_TOP", "CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP", "PRE
 
 
 class _Code:
-    """Names that code reads: chains of names (`a.b.c`) that begin with a name of its module, an argument or a variable of an enclosing
-    function; and `loose` names, of attributes of any other object."""
+    """Names that code reads. `chains` are chains of names (`a.b.c`) that begin with a global name, an argument or a variable of an
+    enclosing function. `loose` are names of attributes of other objects."""
 
     _known = weakref.WeakKeyDictionary()
 
@@ -90,20 +90,20 @@ def _optimises(kind):
 
 
 def _holds_settings(kind):
-    """Returns true if objects of a class of the package are guarded as a whole: optimizers register themselves what a program depends on, and
-    context managers only keep what they restore."""
+    """Returns true if all attributes of objects of this class are guarded. These are classes of the package, except optimizers, which
+    register what a program depends on, and context managers, which only store what they restore."""
     ours = any(_is_ours(base.__module__) for base in kind.__mro__)
     return ours and not hasattr(kind, "__enter__") and not _optimises(kind)
 
 
-def _is_dice(x):
+def _is_random_source(x):
     """Returns true if an object is a NumPy random generator, or a method of one."""
     if type(x).__name__ in ("builtin_function_or_method", "cython_function_or_method"):
         x = getattr(x, "__self__", None)
     return type(x).__module__.startswith("numpy.random")
 
 
-def _handed_out(x):
+def _state_reader(x):
     """Returns a function that reads the current state of an object implemented in C, or None."""
     if isinstance(x, types.FunctionType):
         code = _Code.of(x.__code__)
@@ -133,7 +133,7 @@ def _parts(value):
         elif isinstance(x, _SEQUENCES):
             todo.extend(x)
         elif isinstance(x, (weakref.ref, contextvars.ContextVar)):
-            todo.append(_handed_out(x)())
+            todo.append(_state_reader(x)())
         else:
             yield x
             if "_modules" in getattr(x, "__dict__", ()) and _is_ours(type(x).__module__):  # containers of modules
@@ -141,7 +141,7 @@ def _parts(value):
 
 
 class Reads:
-    """Observes a function while it is traced (use with `with`); `guards` are the findings."""
+    """Observes a function that is traced inside of a `with` block. `guards` are the recorded values."""
 
     def __init__(self, function, arguments):
         self._guards, self._lasting, self._functions, self._seen, self._before = {}, {}, {}, set(), None
@@ -150,7 +150,7 @@ class Reads:
 
     @property
     def guards(self):
-        """All guards."""
+        """Returns all guards."""
         return list(self._guards.values())
 
     def __enter__(self):
@@ -175,7 +175,7 @@ class Reads:
         if event == "call":
             self._begin(frame)
         elif event == "c_call":
-            self._ask(frame, value)
+            self._check_native_call(frame, value)
         elif event == "return" and not isinstance(value, _PLAIN) and frame.f_back is not None:
             caller = _Code.of(frame.f_back.f_code)
             if not caller.is_ours:
@@ -183,8 +183,8 @@ class Reads:
         if callable(self._before):
             self._before(frame, event, value)
 
-    def _ask(self, frame, function):
-        """Checks a call of C code: results of clocks and random generators hold for one call only (`passing`)."""
+    def _check_native_call(self, frame, function):
+        """Checks a call of C code. Results of clocks, random generators and files are valid for one call only, and are added to `passing`."""
         owner = getattr(function, "__self__", None)
         passing = owner is time or isinstance(owner, random.Random) or function is open or (
             isinstance(owner, type) and owner.__module__ == "datetime" and function.__name__ in ("now", "today", "utcnow")
@@ -293,11 +293,11 @@ class Reads:
             if isinstance(x, _PLAIN) or id(x) in self._lasting:
                 continue
             self._lasting[id(x)] = x
-            if isinstance(x, Iterator) or _is_dice(x):
+            if isinstance(x, Iterator) or _is_random_source(x):
                 self.passing.append(getattr(x, "__name__", type(x).__name__))
-            handed_out = _handed_out(x)
-            if handed_out is not None and ("given", id(x), None) not in self._guards:
-                guard = _Guard("given", handed_out, None, getattr(x, "__name__", type(x).__name__))
+            state = _state_reader(x)
+            if state is not None and ("given", id(x), None) not in self._guards:
+                guard = _Guard("given", state, None, getattr(x, "__name__", type(x).__name__))
                 self._guards["given", id(x), None] = guard
                 todo.append(guard.before)
             if isinstance(x, dict):
@@ -313,7 +313,7 @@ class Reads:
                 todo.append(x.__wrapped__)
             elif isinstance(x, functools._lru_cache_wrapper):
                 todo.append(x.__wrapped__)
-                self._would_begin(x.__wrapped__)
+                self._look_at_cached(x.__wrapped__)
             elif isinstance(x, (staticmethod, classmethod)):
                 todo.append(x.__func__)
             elif isinstance(x, property):
@@ -331,8 +331,8 @@ class Reads:
                     if isinstance(self._of_class(type(x), name), types.FunctionType):
                         self._attribute(type(x), name)
 
-    def _would_begin(self, function):
-        """Guards what a cached function reads: it does not run now, but would if its cache was cleared."""
+    def _look_at_cached(self, function):
+        """Guards what a cached function reads. The function does not run now, but it would run if its cache were cleared."""
         if not isinstance(function, types.FunctionType):
             return
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))

@@ -13,7 +13,7 @@ class Size(tuple):
     __slots__ = ()
 
     def numel(self):
-        """The number of elements."""
+        """Returns the number of elements."""
         n = 1
         for extent in self:
             n *= extent

@@ -20,7 +20,7 @@ def is_available():
 
 
 def device_count():
-    """The number of devices other than the CPU.
+    """Returns the number of devices other than the CPU.
 
     >>> import gradus
     >>> gradus.accelerator.device_count() == gradus.wgpu.device_count()
@@ -30,7 +30,7 @@ def device_count():
 
 
 def current_accelerator(check_available=False):
-    """The type of the devices other than the CPU, or `None`.
+    """Returns the type of the devices other than the CPU, or `None`.
 
     >>> import gradus
     >>> gradus.accelerator.current_accelerator() in (None, gradus.device("wgpu"))
@@ -47,7 +47,7 @@ current_stream = set_stream = _missing
 
 
 def current_device_index():
-    """The default device number of the accelerator type.
+    """Returns the default device number of the accelerator type.
 
     >>> import gradus
     >>> gradus.accelerator.current_device_index() if gradus.accelerator.is_available() else 0

@@ -1,4 +1,4 @@
-"""Mixed precision as PyTorch programs write it. Here every operation uses the dtype of its operands, so nothing is cast or scaled."""
+"""PyTorch's interface to mixed precision. Here every operation uses the dtype of its operands, so nothing is cast or scaled."""
 
 import functools
 

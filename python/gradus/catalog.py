@@ -1,6 +1,6 @@
 """Pointwise ops of the catalog that Python does not provide under another name: methods of `Tensor`, also in place, and functions.
 
-An op added to the catalog appears here with its name and documentation, without a line of Python.
+An op that is added to the catalog gets its methods and documentation here automatically.
 """
 
 from . import _native
@@ -22,7 +22,7 @@ INSTALLED = {}
 
 
 def _method(name, docs, arity):
-    """Makes the method of an op. It takes the other operands as positions."""
+    """Makes the method of an op. The other operands are positional arguments."""
 
     def method(self, *others):
         if len(others) != arity - 1:

@@ -32,7 +32,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     return jit(model)
 
 
-def _as_it_is(obj=None, *args, **kwargs):
+def _unchanged(obj=None, *args, **kwargs):
     """A decorator for TorchScript; returns the Python function unchanged. Also accepts arguments.
 
     >>> import gradus
@@ -42,7 +42,7 @@ def _as_it_is(obj=None, *args, **kwargs):
     >>> f(gradus.ones(2))
     tensor([2., 2.])
     """
-    return obj if callable(obj) else _as_it_is
+    return obj if callable(obj) else _unchanged
 
 
 def _no_scripts(*args, **kwargs):
@@ -52,7 +52,7 @@ def _no_scripts(*args, **kwargs):
 
 # The names of PyTorch's module `jit`. None of them traces, because scripts may read values.
 for _name in ("script", "trace", "freeze", "ignore", "unused", "export"):
-    setattr(jit, _name, staticmethod(_as_it_is))
+    setattr(jit, _name, staticmethod(_unchanged))
 jit.is_scripting = jit.is_tracing = staticmethod(lambda: False)
 jit.ScriptModule = jit.RecursiveScriptModule = Module
 jit.ScriptFunction = type(lambda: 0)
@@ -64,7 +64,7 @@ for _name in "BroadcastingList1 BroadcastingList2 BroadcastingList3 Broadcasting
     setattr(_annotations, _name, list)
 _annotations.List, _annotations.Dict, _annotations.Tuple, _annotations.Optional = typing.List, typing.Dict, typing.Tuple, typing.Optional
 sys.modules[_annotations.__name__] = jit.annotations = _annotations
-jit._overload = jit._overload_method = jit.script_if_tracing = jit.script_method = jit.interface = jit.optimize_for_inference = staticmethod(_as_it_is)
+jit._overload = jit._overload_method = jit.script_if_tracing = jit.script_method = jit.interface = jit.optimize_for_inference = staticmethod(_unchanged)
 jit.set_fusion_strategy = staticmethod(lambda strategy: None)
 jit.save = staticmethod(_no_scripts)
 jit.load = staticmethod(_no_scripts)

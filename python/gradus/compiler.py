@@ -27,17 +27,17 @@ def is_exporting():
     return False
 
 
-def _as_it_is(fn=None, *args, **kwargs):
+def _unchanged(fn=None, *args, **kwargs):
     """Returns a function unchanged, also as a decorator with arguments."""
-    return fn if callable(fn) else _as_it_is
+    return fn if callable(fn) else _unchanged
 
 
 def disable(fn=None, recursive=True, *, reason=None):
-    """The function itself. Inside of a compiled function it is traced like any other: there are no graph breaks."""
-    return _as_it_is(fn)
+    """Returns the function unchanged. Inside of a compiled function it is traced like any other: there are no graph breaks."""
+    return _unchanged(fn)
 
 
-allow_in_graph = assume_constant_result = _as_it_is
+allow_in_graph = assume_constant_result = _unchanged
 
 
 def reset():
@@ -49,7 +49,7 @@ def cudagraph_mark_step_begin():
 
 
 def list_backends(exclude_tags=("debug", "experimental")):
-    """The only backend."""
+    """Returns the only backend."""
     return ["gradus"]
 
 

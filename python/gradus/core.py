@@ -99,17 +99,17 @@ xlogy zero
 
 
 def real(input):
-    """The real parts."""
+    """Computes the real parts."""
     return input.real
 
 
 def imag(input):
-    """The imaginary parts."""
+    """Computes the imaginary parts."""
     return input.imag
 
 
 def polygamma(n, input):
-    """The `n`-th derivative of `digamma`."""
+    """Computes the `n`-th derivative of `digamma`."""
     return input.polygamma(n)
 
 
@@ -129,7 +129,7 @@ def is_nonzero(input):
 
 
 def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
-    """A tensor of one number, with this tensor's dtype by default."""
+    """Returns a tensor of one number, with this tensor's dtype by default."""
     kind = {"dtype": self.dtype if dtype is None else dtype, "device": self.device if device is None else device}
     return _native.full(size, fill_value, **kind, requires_grad=requires_grad)
 
@@ -162,7 +162,7 @@ def set_float32_matmul_precision(precision):
 
 
 def get_float32_matmul_precision():
-    """The value set by `set_float32_matmul_precision`."""
+    """Returns the value set by `set_float32_matmul_precision`."""
     return _precision[0]
 
 

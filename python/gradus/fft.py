@@ -6,7 +6,7 @@ from ._native import arange, cat, fft, fftshift, float32, ifft, ifftshift, irfft
 
 
 def fftfreq(n, d=1.0, *, dtype=None, device=None):
-    """The frequencies of the elements of `fft` for samples `d` apart.
+    """Computes the frequencies of the elements of `fft` for samples `d` apart.
 
     >>> import gradus
     >>> gradus.fft.fftfreq(5).tolist() == gradus.tensor([0.0, 0.2, 0.4, -0.4, -0.2]).tolist()
@@ -17,7 +17,7 @@ def fftfreq(n, d=1.0, *, dtype=None, device=None):
 
 
 def rfftfreq(n, d=1.0, *, dtype=None, device=None):
-    """The frequencies of the elements of `rfft` for samples `d` apart."""
+    """Computes the frequencies of the elements of `rfft` for samples `d` apart."""
     return arange(0, n // 2 + 1, dtype=float32 if dtype is None else dtype, device=device) * (1.0 / (n * d))
 
 
@@ -55,25 +55,25 @@ def _sized(input, s, dim):
 
 
 def fftn(input, s=None, dim=None, norm=None):
-    """The Fourier transform along axes, which are first cropped or padded to `s`."""
+    """Computes the Fourier transform along axes, which are first cropped or padded to `s`."""
     dim, s = _axes(input, s, dim)
     return _native.fftn(_sized(input, s, dim), dim, norm) if dim else input + 0j
 
 
 def ifftn(input, s=None, dim=None, norm=None):
-    """The inverse of `fftn`."""
+    """Computes the inverse of `fftn`."""
     dim, s = _axes(input, s, dim)
     return _native.ifftn(_sized(input, s, dim), dim, norm) if dim else input + 0j
 
 
 def rfftn(input, s=None, dim=None, norm=None):
-    """The Fourier transform of real numbers along axes: half of the last axis."""
+    """Computes the Fourier transform of real numbers along axes: half of the last axis."""
     dim, s = _axes(input, s, dim, "rfftn")
     return _native.rfftn(_sized(input, s, dim), dim, norm)
 
 
 def irfftn(input, s=None, dim=None, norm=None):
-    """The inverse of `rfftn`."""
+    """Computes the inverse of `rfftn`."""
     dim, s = _axes(input, s, dim, "irfftn")
     if dim[:-1]:
         input = _native.ifftn(_sized(input, s[:-1], dim[:-1]), dim[:-1], norm)
@@ -81,22 +81,22 @@ def irfftn(input, s=None, dim=None, norm=None):
 
 
 def fft2(input, s=None, dim=(-2, -1), norm=None):
-    """The Fourier transform over two axes."""
+    """Computes the Fourier transform over two axes."""
     return fftn(input, s, dim, norm)
 
 
 def ifft2(input, s=None, dim=(-2, -1), norm=None):
-    """The inverse of `fft2`."""
+    """Computes the inverse of `fft2`."""
     return ifftn(input, s, dim, norm)
 
 
 def rfft2(input, s=None, dim=(-2, -1), norm=None):
-    """The Fourier transform of real numbers over two axes."""
+    """Computes the Fourier transform of real numbers over two axes."""
     return rfftn(input, s, dim, norm)
 
 
 def irfft2(input, s=None, dim=(-2, -1), norm=None):
-    """The inverse of `rfft2`."""
+    """Computes the inverse of `rfft2`."""
     return irfftn(input, s, dim, norm)
 
 
@@ -105,17 +105,17 @@ _OTHER = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
 def hfft(input, n=None, dim=-1, norm=None):
-    """The real spectrum of a conjugate-symmetric signal, of which half is given."""
+    """Computes the real spectrum of a conjugate-symmetric signal, of which half is given."""
     return irfft(input.conj(), n, dim, _OTHER.get(norm, norm))
 
 
 def ihfft(input, n=None, dim=-1, norm=None):
-    """The inverse of `hfft`: half of the signal with this real spectrum."""
+    """Computes the inverse of `hfft`: half of the signal with this real spectrum."""
     return rfft(input, n, dim, _OTHER.get(norm, norm)).conj()
 
 
 def hfftn(input, s=None, dim=None, norm=None):
-    """The real spectrum of a signal that is conjugate-symmetric along axes, given half of the last axis.
+    """Computes the real spectrum of a signal that is conjugate-symmetric along axes, given half of the last axis.
 
     >>> import gradus
     >>> gradus.fft.hfftn(gradus.ones(2, 2)).shape
@@ -128,7 +128,7 @@ def hfftn(input, s=None, dim=None, norm=None):
 
 
 def ihfftn(input, s=None, dim=None, norm=None):
-    """The inverse of `hfftn`: half of the last axis of the signal.
+    """Computes the inverse of `hfftn`: half of the last axis of the signal.
 
     >>> import gradus
     >>> gradus.fft.ihfftn(gradus.ones(2, 2)).shape

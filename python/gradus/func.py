@@ -7,7 +7,7 @@ from .transforms import grad, value_and_grad
 
 
 def stack_module_state(models):
-    """The parameters and buffers of several models of the same class, each stacked along a new first axis, for `vmap`.
+    """Returns the parameters and buffers of several models of the same class, each stacked along a new first axis, for `vmap`.
 
     >>> import gradus
     >>> params, buffers = gradus.func.stack_module_state([gradus.nn.Linear(2, 3) for _ in range(4)])
@@ -33,7 +33,7 @@ def stack_module_state(models):
 
 
 def grad_and_value(func, argnums=0, has_aux=False):
-    """A function that returns the gradient of `func` and its value.
+    """Returns a function that computes the gradient of `func` and its value.
 
     >>> import gradus
     >>> gradus.func.grad_and_value(lambda x: x * x)(gradus.tensor(3.0))

@@ -23,7 +23,7 @@ class set_grad_enabled:
         self._called = True
 
     def __enter__(self):
-        if self._called:  # the call has set it already
+        if self._called:  # the constructor has set the mode already
             self._called = False
         else:
             self._before.append(_set_grad_enabled(self._mode))
@@ -33,7 +33,7 @@ class set_grad_enabled:
         _set_grad_enabled(self._before.pop())
 
     def __call__(self, function):
-        if self._called:  # as a decorator, the call must not affect later code
+        if self._called:  # used as a decorator, so the constructor's change must not affect later code
             self._called = False
             _set_grad_enabled(self._before.pop())
         return _decorated(function, lambda: _Mode(self._mode))
@@ -60,7 +60,7 @@ def _decorated(function, context):
 
         @functools.wraps(function)
         def stream(*args, **kwargs):
-            # The context applies inside the generator, and not to code that runs between its steps.
+            # The mode applies inside the generator, and not to code that runs between its steps.
             items = function(*args, **kwargs)
             try:
                 while True:

@@ -16,12 +16,12 @@ _folder = []
 
 
 def _get_torch_home():
-    """The folder in which PyTorch stores files."""
+    """Returns the folder in which PyTorch stores files."""
     return os.environ.get("TORCH_HOME", os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "torch"))
 
 
 def get_dir():
-    """The folder to which PyTorch would download."""
+    """Returns the folder to which PyTorch would download."""
     return _folder[-1] if _folder else os.path.join(_get_torch_home(), "hub")
 
 

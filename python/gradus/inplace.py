@@ -85,7 +85,7 @@ def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
 
 
 def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
-    """In place: exponentials of draws from a normal distribution.
+    """In place: draws from a log-normal distribution, exponentials of normal draws.
 
     >>> import gradus
     >>> bool((gradus.empty(9).log_normal_() > 0).all())
@@ -215,7 +215,7 @@ def to_dense(self):
 
 
 def data_ptr(self):
-    """The address of the first element in host memory."""
+    """Returns the address of the first element in host memory."""
     if not self.is_cpu:
         raise RuntimeError(f"a tensor on {self.device} has no address in host memory; use Tensor.cpu() first")
     return self.numpy(force=True).__array_interface__["data"][0]
@@ -237,7 +237,7 @@ def share_memory_(self):
 
 
 def get_device(self):
-    """The number of its device among those of the type; -1 on the CPU."""
+    """Returns the number of the tensor's device among those of its type; -1 on the CPU."""
     return -1 if self.is_cpu else self.device.index
 
 

@@ -53,7 +53,7 @@ def with_numpy_words(function):
     return call
 
 
-#: Functions of the same names for arguments that are sparse; the module of these tensors fills it in.
+#: Sparse versions of functions, by name. The module `sparse` adds them.
 SPARSE = {}
 
 
@@ -70,7 +70,7 @@ _PLACEMENT = ("layout", "pin_memory", "memory_format")
 
 
 def _placed(function, kwargs):
-    """Removes and checks the keywords that say how new tensors are stored."""
+    """Removes and checks the keywords that determine how new tensors are stored."""
     for name in _PLACEMENT:
         value = kwargs.pop(name, None)
         if name == "layout" and value is not None and repr(value) != "gradus.strided":
@@ -91,8 +91,8 @@ def _made(function, args, kwargs):
 def with_keywords(function, first="input", spread=None, creates=False):
     """Wraps a function to accept these keywords. Calls without keywords are passed on directly.
 
-    `spread` is the name of an argument that the function takes as positions. A function that `creates` tensors accepts keywords that say where and how
-    they are stored.
+    `spread` is the name of an argument that the function takes as several positional arguments. A function that `creates` tensors
+    also accepts keywords for their device and storage.
     """
 
     composed = isinstance(function, types.FunctionType)  # native functions handle device and requires_grad themselves

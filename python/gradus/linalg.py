@@ -24,7 +24,7 @@ cross = Tensor.cross
 
 
 def inv(A):
-    """The inverse.
+    """Computes the inverse.
 
     >>> import gradus
     >>> gradus.linalg.inv(gradus.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -91,7 +91,7 @@ def _is_upper(UPLO):
 
 
 def cholesky(A, *, upper=False):
-    """The triangular factor of positive definite matrices, of which the half that is returned is read.
+    """Computes the triangular factor of positive definite matrices, of which the half that is returned is read.
 
     >>> import gradus
     >>> gradus.linalg.cholesky(gradus.tensor([[4.0, 2.0], [2.0, 5.0]]), upper=True)
@@ -102,7 +102,7 @@ def cholesky(A, *, upper=False):
 
 
 def svdvals(A, *, driver=None):
-    """The singular values, descending.
+    """Computes the singular values, descending.
 
     >>> import gradus
     >>> gradus.linalg.svdvals(gradus.tensor([[0.0, 3.0], [2.0, 0.0]]))
@@ -124,7 +124,7 @@ def svd(A, full_matrices=True, *, driver=None):
 
 
 def qr(A, mode="reduced"):
-    """An orthogonal and an upper triangular factor; `mode` is "reduced", "complete" or "r", which returns the second only.
+    """Returns an orthogonal and an upper triangular factor; `mode` is "reduced", "complete" or "r", which returns the second only.
 
     >>> import gradus
     >>> q, r = gradus.linalg.qr(gradus.ones(3, 2), mode="complete")
@@ -137,7 +137,7 @@ def qr(A, mode="reduced"):
 
 
 def solve(A, B, *, left=True):
-    """The `X` of `A X = B`, or, with `left=False`, of `X A = B`.
+    """Computes the `X` of `A X = B`, or, with `left=False`, of `X A = B`.
 
     `B` holds vectors, one for each matrix, if it has one axis or the shape of `A` without the last axis. Otherwise it holds
     matrices, and the axes before the last two broadcast.
@@ -162,7 +162,7 @@ def _holds_vectors(A, B):
 
 
 def solve_ex(A, B, *, left=True, check_errors=False):
-    """As `solve`, and the first pivot of `A` that is zero, counted from 1, instead of an error; 0 if there is a solution.
+    """Solves as `solve` does. Instead of raising an error, also returns the index of the first zero pivot of `A`, counted from 1, or 0.
 
     If there is none, the result is NaN.
 
@@ -179,7 +179,7 @@ def solve_ex(A, B, *, left=True, check_errors=False):
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
-    """The `solution` with the least sum of squares of `A X - B`, these sums as `residuals`, the `rank` and the `singular_values`.
+    """Computes the `solution` with the least sum of squares of `A X - B`, these sums as `residuals`, the `rank` and the `singular_values`.
 
     As in PyTorch, `driver` decides which of the last three are computed; the others are empty: "gelsy" (the default) computes the
     rank, "gels" the residuals, "gelsd" and "gelss" all three. Residuals are computed for matrices of full rank with more rows than columns.
@@ -218,7 +218,7 @@ def _tolerance(largest, A, atol, rtol):
 
 
 def _largest(values, dim=-1, keepdim=False):
-    """The maximum of non-negative values along an axis, 0 if there is none."""
+    """Computes the maximum of non-negative values along an axis, 0 if there is none."""
     return values.amax(dim, keepdim) if values.shape[dim] else values.sum(dim, keepdim)
 
 
@@ -227,7 +227,7 @@ def _rank(values, A, atol, rtol):
 
 
 def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
-    """The pseudo-inverse; singular values below `atol`, or `rtol` times the largest, count as zero.
+    """Computes the pseudo-inverse; singular values below `atol`, or `rtol` times the largest, count as zero.
 
     >>> import gradus
     >>> gradus.linalg.pinv(gradus.tensor([[4.0, 0.0], [0.0, 0.1]]), atol=0.5)
@@ -258,7 +258,7 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
 
 
 def vander(x, *, N=None):
-    """The Vandermonde matrix: powers of elements along a new last axis, from 0 on.
+    """Computes the Vandermonde matrix: powers of elements along a new last axis, from 0 on.
 
     >>> import gradus
     >>> gradus.linalg.vander(gradus.tensor([2.0, 3.0]), N=3)
@@ -278,7 +278,7 @@ def vecdot(x, y, *, dim=-1):
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
-    """The norm of vectors along axes, or of all elements."""
+    """Computes the norm of vectors along axes, or of all elements."""
     x = x if dtype is None else x.to(dtype)
     if dim is None:
         y = x.reshape(-1).norm(ord, 0)
@@ -287,7 +287,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
-    """The norm of matrices: Frobenius, nuclear, or by sums of rows, of columns, or singular values."""
+    """Computes the norm of matrices: Frobenius, nuclear, or by sums of rows, of columns, or singular values."""
     A = A if dtype is None else A.to(dtype)
     rows, columns = (d % A.dim() for d in dim)
     if ord == "fro":
@@ -315,7 +315,7 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 
 def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
-    """The number of singular values above `atol` and above `rtol` times the largest; the tolerances are numbers or one per matrix.
+    """Returns the number of singular values above `atol` and above `rtol` times the largest; the tolerances are numbers or one per matrix.
 
     >>> import gradus
     >>> gradus.linalg.matrix_rank(gradus.tensor([[4.0, 0.0], [0.0, 0.1]]), atol=0.5)
@@ -326,7 +326,7 @@ def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
 
 
 def cond(A, p=None):
-    """The largest singular value over the smallest."""
+    """Computes the largest singular value over the smallest."""
     if p not in (None, 2):
         return matrix_norm(A, p) * matrix_norm(inv(A), p)
     values = svdvals(A)
@@ -334,7 +334,7 @@ def cond(A, p=None):
 
 
 def lu(A, *, pivot=True):
-    """A permutation, a unit lower and an upper triangular factor, `P`, `L` and `U`.
+    """Returns a permutation, a unit lower and an upper triangular factor, `P`, `L` and `U`.
 
     >>> import gradus
     >>> gradus.linalg.lu(gradus.tensor([[0.0, 2.0], [4.0, 8.0]])).U
@@ -346,7 +346,7 @@ def lu(A, *, pivot=True):
 
 
 def lu_factor(A, *, pivot=True):
-    """Both triangular factors in one matrix, and the row with which each was exchanged, counted from 1.
+    """Returns both triangular factors in one matrix, and the row with which each was exchanged, counted from 1.
 
     For complex matrices the pivot has the largest sum of the absolute values of its real and imaginary part, as in LAPACK.
 
@@ -359,7 +359,7 @@ def lu_factor(A, *, pivot=True):
 
 
 def _lu(self, pivot=True, get_infos=False):
-    """`linalg.lu_factor` of this matrix; with `get_infos` also zeros, because a failure raises an error.
+    """Returns `linalg.lu_factor` of this matrix; with `get_infos` also zeros, because a failure raises an error.
 
     >>> import gradus
     >>> gradus.eye(2).lu()[1].tolist()
@@ -373,7 +373,7 @@ _native.Tensor.lu = _lu
 
 
 def lu_factor_ex(A, *, pivot=True, check_errors=False):
-    """As `lu_factor`, and the first pivot that is zero, counted from 1, or 0.
+    """Factors as `lu_factor` does, and also returns the index of the first zero pivot, counted from 1, or 0.
 
     >>> import gradus
     >>> gradus.linalg.lu_factor_ex(gradus.zeros(2, 2)).info
@@ -388,7 +388,7 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False):
 
 
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
-    """The `X` of `A X = B`, or of `X A = B`, by the factors of `lu_factor`; with `adjoint` of the adjoint of `A`.
+    """Computes the `X` of `A X = B`, or of `X A = B`, by the factors of `lu_factor`; with `adjoint` of the adjoint of `A`.
 
     >>> import gradus
     >>> factors = gradus.linalg.lu_factor(gradus.tensor([[0.0, 2.0], [4.0, 8.0]]))
@@ -402,7 +402,7 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
 
 
 def householder_product(A, tau):
-    """The first columns of the product of Householder's reflections, whose vectors are below the diagonal of `A`.
+    """Computes the first columns of the product of Householder's reflections, whose vectors are below the diagonal of `A`.
 
     >>> import gradus
     >>> a = gradus.tensor([[3.0], [4.0]])
@@ -414,7 +414,7 @@ def householder_product(A, tau):
 
 
 def ldl_factor_ex(A, *, hermitian=False, check_errors=False):
-    """The factors `L D Lᵀ` of symmetric or Hermitian matrices in LAPACK's compact form, pivots, and the first zero of `D`, or 0.
+    """Returns the factors `L D Lᵀ` of symmetric or Hermitian matrices in LAPACK's compact form, pivots, and the first zero of `D`, or 0.
 
     >>> import gradus
     >>> gradus.linalg.ldl_factor_ex(gradus.tensor([[4.0, 2.0], [2.0, 5.0]])).LD
@@ -432,7 +432,7 @@ def ldl_factor_ex(A, *, hermitian=False, check_errors=False):
 
 
 def ldl_factor(A, *, hermitian=False):
-    """The factors `L D Lᵀ` of symmetric or Hermitian matrices in LAPACK's compact form, and pivots.
+    """Returns the factors `L D Lᵀ` of symmetric or Hermitian matrices in LAPACK's compact form, and pivots.
 
     >>> import gradus
     >>> gradus.linalg.ldl_factor(gradus.tensor([[0.0, 2.0], [2.0, 0.0]])).pivots
@@ -442,7 +442,7 @@ def ldl_factor(A, *, hermitian=False):
 
 
 def ldl_solve(LD, pivots, B, *, hermitian=False):
-    """The `X` of `A X = B`, by the factors of `ldl_factor`.
+    """Computes the `X` of `A X = B`, by the factors of `ldl_factor`.
 
     >>> import gradus
     >>> gradus.linalg.ldl_solve(*gradus.linalg.ldl_factor(gradus.tensor([[0.0, 2.0], [2.0, 0.0]])), gradus.tensor([[2.0], [4.0]]))
@@ -462,7 +462,7 @@ def ldl_solve(LD, pivots, B, *, hermitian=False):
 
 
 def matrix_sqrth(A):
-    """The positive definite square root of positive definite Hermitian matrices, of which the lower half is read.
+    """Computes the positive definite square root of positive definite Hermitian matrices, of which the lower half is read.
 
     >>> import gradus
     >>> gradus.linalg.matrix_sqrth(gradus.tensor([[4.0, 0.0], [0.0, 9.0]]))
@@ -488,7 +488,7 @@ def matrix_sqrth(A):
 
 
 def polar(A):
-    """The polar decomposition `U H` of a matrix: `U` has orthonormal columns, `H` is Hermitian without negative eigenvalues.
+    """Computes the polar decomposition `U H` of a matrix: `U` has orthonormal columns, `H` is Hermitian without negative eigenvalues.
 
     >>> import gradus
     >>> gradus.linalg.polar(gradus.tensor([[0.0, -3.0], [2.0, 0.0]])).H
@@ -515,7 +515,7 @@ def polar(A):
 
 
 def _where_right(function, A, info):
-    """Applies a function to the matrices without an error; NaN for the others."""
+    """Applies a function to the matrices that have no error; the results of the others are NaN."""
     wrong = (info != 0).unsqueeze(-1).unsqueeze(-1)
     return function(_native.where(wrong, _native.eye(A.shape[-1], dtype=A.dtype), A)).masked_fill(wrong, math.nan)
 
@@ -527,7 +527,7 @@ def _checked(result, check_errors, what):
 
 
 def inv_ex(A, *, check_errors=False):
-    """The inverse, and the first pivot that is zero instead of an error; 0 where there is an inverse.
+    """Computes the inverse. Instead of raising an error, also returns the index of the first zero pivot, or 0 if there is an inverse.
 
     >>> import gradus
     >>> gradus.linalg.inv_ex(gradus.zeros(2, 2)).info
@@ -538,7 +538,7 @@ def inv_ex(A, *, check_errors=False):
 
 
 def cholesky_ex(A, *, upper=False, check_errors=False):
-    """The triangular factor, and the order of the first minor that is not positive, instead of an error; 0 if there is a factor.
+    """Computes the triangular factor. Instead of raising an error, also returns the order of the first minor that is not positive, or 0.
 
     >>> import gradus
     >>> gradus.linalg.cholesky_ex(-gradus.eye(2)).info
@@ -552,7 +552,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
 
 
 def tensorinv(A, ind=2):
-    """The inverse of the linear map over the last axes, those after the first `ind`.
+    """Computes the inverse of the linear map over the last axes, those after the first `ind`.
 
     >>> import gradus
     >>> gradus.linalg.tensorinv(gradus.eye(6).reshape(2, 3, 6), ind=2).shape
@@ -567,7 +567,7 @@ def tensorinv(A, ind=2):
 
 
 def tensorsolve(A, B, dims=None):
-    """The `X` whose product with `A` over all its axes is `B`; the axes in `dims` are moved to the end of `A` first.
+    """Computes the `X` whose product with `A` over all its axes is `B`; the axes in `dims` are moved to the end of `A` first.
 
     >>> import gradus
     >>> gradus.linalg.tensorsolve(gradus.eye(6).reshape(2, 3, 6), gradus.ones(2, 3)).shape

@@ -1,7 +1,7 @@
 """Reductions and normalisations of the elements that a boolean mask selects, as in `torch.masked`.
 
 Elements where the mask is False are replaced by the neutral element (0 in a sum, minus infinity in a
-maximum). The mask broadcasts to the input. Without a mask all elements count.
+maximum). The mask broadcasts to the input. Without a mask all elements are selected.
 """
 
 import builtins
@@ -18,7 +18,7 @@ amax amin argmax argmin cumprod cumsum log_softmax logaddexp logsumexp mean medi
 
 
 def _input_mask(input, *args, mask=None, **kwargs):
-    """The mask in the shape of the input; all True if there is none."""
+    """Returns the mask in the shape of the input; all True if there is none."""
     if mask is None:
         return zeros(tuple(input.shape), dtype=_bool).logical_not()
     if mask.dim() > input.dim():
@@ -27,7 +27,7 @@ def _input_mask(input, *args, mask=None, **kwargs):
 
 
 def _output_mask(op, input, *args, **kwargs):
-    """Which results of a function of this module depend on at least one selected element."""
+    """Returns which results of a function of this module depend on at least one selected element."""
     mask = _input_mask(input, mask=kwargs.get("mask"))
     if op.__name__ in ("softmax", "log_softmax", "softmin", "normalize", "cumsum", "cumprod"):
         return mask
@@ -37,12 +37,12 @@ def _output_mask(op, input, *args, **kwargs):
 
 
 def _selected(input, mask, neutral):
-    """The input with `neutral` where the mask is False."""
+    """Returns the input with `neutral` where the mask is False."""
     return input if mask is None else input.masked_fill(~_input_mask(input, mask=mask), neutral)
 
 
 def _lowest(dtype, sign):
-    """The least value of a dtype, or with `sign` -1 the largest."""
+    """Returns the least value of a dtype, or with `sign` -1 the largest."""
     if dtype == _bool:
         return sign < 0
     if dtype.is_floating_point:
@@ -51,12 +51,12 @@ def _lowest(dtype, sign):
 
 
 def _counted(dtype):
-    """The dtype of sums and products: int64 for integers and booleans."""
+    """Returns the dtype of sums and products: int64 for integers and booleans."""
     return dtype if dtype.is_floating_point or dtype.is_complex else int64
 
 
 def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The sum of the selected elements; 0 where there are none.
+    """Computes the sum of the selected elements; 0 where there are none.
 
     >>> import gradus
     >>> x, mask = gradus.tensor([[1.0, 2.0], [3.0, 4.0]]), gradus.tensor([[True, False], [True, True]])
@@ -67,7 +67,7 @@ def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The product of the selected elements; 1 where there are none.
+    """Computes the product of the selected elements; 1 where there are none.
 
     >>> import gradus
     >>> gradus.masked.prod(gradus.tensor([2.0, 3.0, 4.0]), mask=gradus.tensor([True, False, True]))
@@ -77,7 +77,7 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def cumsum(input, dim, *, dtype=None, mask=None):
-    """The running sum of the selected elements.
+    """Computes the running sum of the selected elements.
 
     >>> import gradus
     >>> gradus.masked.cumsum(gradus.tensor([2.0, 3.0, 4.0]), 0, mask=gradus.tensor([True, False, True]))
@@ -88,7 +88,7 @@ def cumsum(input, dim, *, dtype=None, mask=None):
 
 
 def cumprod(input, dim, *, dtype=None, mask=None):
-    """The running product of the selected elements.
+    """Computes the running product of the selected elements.
 
     >>> import gradus
     >>> gradus.masked.cumprod(gradus.tensor([2.0, 3.0, 4.0]), 0, mask=gradus.tensor([True, False, True]))
@@ -99,7 +99,7 @@ def cumprod(input, dim, *, dtype=None, mask=None):
 
 
 def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The largest of the selected elements.
+    """Computes the largest of the selected elements.
 
     >>> import gradus
     >>> gradus.masked.amax(gradus.tensor([2.0, 3.0, 9.0]), mask=gradus.tensor([True, True, False]))
@@ -109,7 +109,7 @@ def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The smallest of the selected elements.
+    """Computes the smallest of the selected elements.
 
     >>> import gradus
     >>> gradus.masked.amin(gradus.tensor([2.0, 3.0, 9.0]), mask=gradus.tensor([False, True, True]))
@@ -119,7 +119,7 @@ def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The position of the largest selected element, in the dtype of the input.
+    """Returns the position of the largest selected element, in the dtype of the input.
 
     >>> import gradus
     >>> gradus.masked.argmax(gradus.tensor([2, 3, 9]), mask=gradus.tensor([True, True, False]))
@@ -129,7 +129,7 @@ def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The position of the smallest selected element, in the dtype of the input.
+    """Returns the position of the smallest selected element, in the dtype of the input.
 
     >>> import gradus
     >>> gradus.masked.argmin(gradus.tensor([2, 3, 9]), mask=gradus.tensor([False, True, True]))
@@ -139,7 +139,7 @@ def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The mean of the selected elements; NaN where there are none.
+    """Computes the mean of the selected elements; NaN where there are none.
 
     >>> import gradus
     >>> gradus.masked.mean(gradus.tensor([2.0, 3.0, 4.0]), mask=gradus.tensor([True, False, True]))
@@ -153,7 +153,7 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
-    """The median of the selected elements along an axis, of an even number the lower; NaN where there are none.
+    """Computes the median of the selected elements along an axis, of an even number the lower; NaN where there are none.
 
     >>> import gradus
     >>> gradus.masked.median(gradus.tensor([2.0, 3.0, 4.0]), mask=gradus.tensor([True, False, True]))
@@ -169,7 +169,7 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
 
 
 def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The logarithm of the sum of the exponentials of the selected elements.
+    """Computes the logarithm of the sum of the exponentials of the selected elements.
 
     >>> import gradus
     >>> gradus.masked.logsumexp(gradus.tensor([0.0, 9.0, 0.0]), 0, mask=gradus.tensor([True, False, True]))
@@ -195,7 +195,7 @@ def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
 
 
 def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The vector norm of the selected elements.
+    """Computes the vector norm of the selected elements.
 
     >>> import gradus
     >>> gradus.masked.norm(gradus.tensor([3.0, 9.0, 4.0]), mask=gradus.tensor([True, False, True]))
@@ -206,7 +206,7 @@ def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def _spread(input, dim, unbiased, correction, keepdim, dtype, mask):
-    """The variance of the selected elements."""
+    """Computes the variance of the selected elements."""
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
     correction = correction if correction is not None else 0 if unbiased is False else 1
@@ -223,7 +223,7 @@ def _spread(input, dim, unbiased, correction, keepdim, dtype, mask):
 
 
 def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
-    """The variance of the selected elements.
+    """Computes the variance of the selected elements.
 
     >>> import gradus
     >>> gradus.masked.var(gradus.tensor([2.0, 9.0, 4.0]), mask=gradus.tensor([True, False, True]))
@@ -233,7 +233,7 @@ def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype
 
 
 def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
-    """The standard deviation of the selected elements.
+    """Computes the standard deviation of the selected elements.
 
     >>> import gradus
     >>> gradus.masked.std(gradus.tensor([2.0, 9.0, 4.0]), unbiased=False, mask=gradus.tensor([True, False, True]))
@@ -276,7 +276,7 @@ def softmin(input, dim, *, dtype=None, mask=None):
 
 
 def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
-    """The selected elements divided by their norm along an axis, which is at least `eps`; the others get 0.
+    """Divides the selected elements by their norm along an axis, which is at least `eps`; the others get 0.
 
     >>> import gradus
     >>> gradus.masked.normalize(gradus.tensor([3.0, 9.0, 4.0]), 2.0, 0, mask=gradus.tensor([True, False, True]))

@@ -89,11 +89,11 @@ class Model:
         return self._model.logits_after([int(t) for t in tokens])
 
     def encode(self, text):
-        """The tokens of a text. Names of special tokens are encoded as plain text."""
+        """Returns the tokens of a text. Names of special tokens are encoded as plain text."""
         return self._model.encode(text)
 
     def decode(self, tokens):
-        """The text of tokens, without special ones."""
+        """Returns the text of tokens, without special ones."""
         return self._model.decode([int(t) for t in tokens])
 
     def logits(self, tokens):

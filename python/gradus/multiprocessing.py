@@ -13,5 +13,5 @@ def set_sharing_strategy(new_strategy):
 
 
 def get_sharing_strategy():
-    """The name of PyTorch's default."""
+    """Returns the name of PyTorch's default."""
     return "file_descriptor"

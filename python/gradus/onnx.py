@@ -7,7 +7,7 @@ False
 
 
 def export(*args, **kwargs):
-    """Raises: graphs are not written as ONNX."""
+    """Raises an error: graphs are not written as ONNX."""
     raise NotImplementedError("onnx.export: graphs cannot be written as ONNX; save the model's state_dict() and export it with PyTorch")
 
 
@@ -29,4 +29,4 @@ class OnnxExporterError(RuntimeError):
 
 
 def register_custom_op_symbolic(*args, **kwargs):
-    """Does nothing: there is no exporter to tell."""
+    """Does nothing, because there is no exporter."""

@@ -1,4 +1,4 @@
-"""`__torch_function__` is not used: no argument has one.
+"""PyTorch's overrides by `__torch_function__`, which are not used here.
 
 >>> import gradus
 >>> gradus.overrides.has_torch_function((gradus.ones(2),)), gradus.overrides.is_tensor_like(gradus.ones(2))

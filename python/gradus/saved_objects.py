@@ -22,7 +22,7 @@ _allowed = {}
 
 
 def name_of(obj):
-    """The name that an object has in files."""
+    """Returns the name that an object has in files."""
     return f"{obj.__module__}.{obj.__qualname__}"
 
 
@@ -43,7 +43,7 @@ def add_safe_globals(safe_globals):
 
 
 def get_safe_globals():
-    """The objects that `add_safe_globals` has allowed.
+    """Returns the objects that `add_safe_globals` has allowed.
 
     >>> import gradus
     >>> gradus.serialization.get_safe_globals()
@@ -105,7 +105,8 @@ def _found(name):
 
 
 def written(value, tree, tensors, path):
-    """Returns the JSON of a value, or `None` if its type is not handled here. `tree` writes contents, `tensors` stores tensors by path."""
+    """Returns the JSON of a value, or `None` if its type is not handled here. `tree` writes contents, and
+    `tensors` stores tensors by path."""
     if isinstance(value, Module):
         return _module_written(value, tree, path)
     if isinstance(value, dtype):

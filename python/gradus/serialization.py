@@ -38,7 +38,7 @@ class _Writer:
 
     def __init__(self):
         self.tensors = {}
-        self.modules = {}  # by identity, each with its number
+        self.modules = {}  # numbers of objects, by identity
         self.named = {}  # by identity: a shared tensor is written once, and read as one
 
     def name(self, path):

@@ -19,7 +19,7 @@ def set_num_interop_threads(num):
 
 
 def get_num_interop_threads():
-    """The value set by `set_num_interop_threads`."""
+    """Returns the value set by `set_num_interop_threads`."""
     return _kept["interop"]
 
 
@@ -35,12 +35,12 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
 
 
 def are_deterministic_algorithms_enabled():
-    """The value set by `use_deterministic_algorithms`."""
+    """Returns the value set by `use_deterministic_algorithms`."""
     return _kept["deterministic"]
 
 
 def is_deterministic_algorithms_warn_only_enabled():
-    """The value of `warn_only` set by `use_deterministic_algorithms`."""
+    """Returns the value of `warn_only` set by `use_deterministic_algorithms`."""
     return _kept["deterministic"] and _kept["warn_only"]
 
 
@@ -56,7 +56,7 @@ def set_default_device(device):
 
 
 def get_default_device():
-    """The default device of new tensors."""
+    """Returns the default device of new tensors."""
     return _native._default_device()
 
 

@@ -1,4 +1,4 @@
-"""Sparse tensors: `SparseTensor` holds indices and values; products, sums and conversions are gathers and additions at indices.
+"""Sparse tensors. `SparseTensor` holds indices and values; products, sums and conversions gather elements or add at indices.
 
 Gradients flow to the values, and from products to the dense operand, since everything is composed of differentiable functions.
 Dense functions raise an error that suggests `to_dense()` for a sparse tensor; those of the table `keywords.SPARSE` are handled here.
@@ -78,27 +78,27 @@ class SparseTensor(Tensor):
         self._held.grad = None if value is None else value._held
 
     def size(self, dim=None):
-        """The extents, or one of them."""
+        """Returns the extents, or one of them."""
         return self._size if dim is None else self._size[dim]
 
     def dim(self):
-        """The number of axes."""
+        """Returns the number of axes."""
         return len(self._size)
 
     ndimension = dim
 
     def numel(self):
-        """The number of elements, stored or not."""
+        """Returns the number of elements, stored or not."""
         return math.prod(self._size)
 
     nelement = numel
 
     def sparse_dim(self):
-        """The number of sparse axes, which come first."""
+        """Returns the number of sparse axes, which come first."""
         return self._at.shape[0]
 
     def dense_dim(self):
-        """The number of dense axes."""
+        """Returns the number of dense axes."""
         return self._held.dim() - 1
 
     def is_floating_point(self):
@@ -114,7 +114,7 @@ class SparseTensor(Tensor):
         return self._coalesced
 
     def _nnz(self):
-        """The number of stored elements."""
+        """Returns the number of stored elements."""
         return self._at.shape[1]
 
     nnz = _nnz
@@ -130,12 +130,12 @@ class SparseTensor(Tensor):
             raise RuntimeError(f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first")
 
     def indices(self):
-        """The indices, one row for each sparse axis. The tensor must be coalesced."""
+        """Returns the indices, one row for each sparse axis. The tensor must be coalesced."""
         self._asked("indices")
         return self._at
 
     def values(self):
-        """The stored elements. The tensor must be coalesced."""
+        """Returns the stored elements. The tensor must be coalesced."""
         self._asked("values")
         return self._held
 
@@ -173,24 +173,24 @@ class SparseTensor(Tensor):
         return SparseTensor(at, total, self._size, True)
 
     def to_dense(self, dtype=None, *, masked_grad=None):
-        """All elements, zeros where none is stored."""
+        """Returns all elements, zeros where none is stored."""
         place, count = self._flat()
         whole = _native.zeros((count, *self._held.shape[1:]), dtype=self.dtype).index_add(0, place, self._held).reshape(tuple(self._size))
         return whole if dtype is None else whole.to(dtype)
 
     def to_sparse(self, *args, **kwargs):
-        """The tensor itself."""
+        """Returns the tensor itself."""
         return self
 
     to_sparse_coo = to_sparse
 
     def requires_grad_(self, requires_grad=True):
-        """Sets whether its values, which must be a leaf, require gradients."""
+        """Sets whether the stored values, which must be a leaf, require gradients."""
         self._held.requires_grad_(requires_grad)
         return self
 
     def clone(self, *, memory_format=None):
-        """A copy that gradients flow through."""
+        """Returns a copy that gradients flow through."""
         return SparseTensor(self._at.clone(), self._held.clone(), self._size, self._coalesced)
 
     def numpy(self, *, force=False):
@@ -211,7 +211,7 @@ class SparseTensor(Tensor):
             raise RuntimeError(f"{name}: expected a sparse matrix with 2 sparse and 0 dense axes, not {self.sparse_dim()} and {self.dense_dim()}")
 
     def matmul(self, other):
-        """The product with a dense matrix or vector, which is dense, or with a sparse matrix, which is sparse."""
+        """Computes the product with a dense matrix or vector, which is dense, or with a sparse matrix, which is sparse."""
         self._matrix("matmul")
         if isinstance(other, SparseTensor):
             return self.matmul(other.to_dense()).to_sparse()
@@ -235,7 +235,7 @@ class SparseTensor(Tensor):
     # --- sums and other arithmetic ------------------------------------------------------------------------------
 
     def add(self, other, *, alpha=1):
-        """The sum: sparse with a sparse tensor, dense with a dense one."""
+        """Computes the sum: sparse with a sparse tensor, dense with a dense one."""
         if not isinstance(other, SparseTensor):
             if not isinstance(other, Tensor):
                 raise RuntimeError("add(sparse, dense) is not supported for numbers: call to_dense() first")
@@ -249,7 +249,7 @@ class SparseTensor(Tensor):
     __add__ = __radd__ = add
 
     def sub(self, other, *, alpha=1):
-        """The difference."""
+        """Computes the difference."""
         return self.add(other, alpha=-alpha)
 
     __sub__ = sub
@@ -258,7 +258,7 @@ class SparseTensor(Tensor):
         return other - self.to_dense()
 
     def mul(self, other):
-        """The product of elements, which is sparse."""
+        """Computes the product of elements, which is sparse."""
         if isinstance(other, SparseTensor):
             other = other.to_dense()
         if isinstance(other, Tensor) and other.dim():
@@ -282,7 +282,7 @@ class SparseTensor(Tensor):
         return self._with(-self._held)
 
     def neg(self):
-        """The negated tensor."""
+        """Computes the negated tensor."""
         return -self
 
     def __pow__(self, exponent):
@@ -291,7 +291,7 @@ class SparseTensor(Tensor):
     pow = __pow__
 
     def sum(self, dim=None, keepdim=False, *, dtype=None):
-        """The sum of all elements, or along axes: sparse while a sparse axis is left."""
+        """Computes the sum of all elements, or along axes: sparse while a sparse axis is left."""
         own = self if dtype is None else self.to(dtype)
         if dim is None:
             return own._held.sum()
@@ -317,7 +317,7 @@ class SparseTensor(Tensor):
         return SparseTensor(_native.stack(rows), self._held, size)
 
     def t(self):
-        """The transposed matrix."""
+        """Computes the transposed matrix."""
         if self.dim() > 2:
             raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.dim()}D")
         return self.transpose(0, 1) if self.dim() == 2 else self
@@ -335,7 +335,7 @@ for _name in "to float double half bfloat16 cpu cuda detach abs sqrt type contig
 
 
 def sparse_coo_tensor(indices, values, size=None, *, dtype=None, device=None, requires_grad=False, check_invariants=None, is_coalesced=None):
-    """A sparse tensor of indices, a row for each axis, and values; values at equal indices add up.
+    """Returns a sparse tensor of indices, a row for each axis, and values; values at equal indices add up.
 
     >>> import gradus
     >>> gradus.sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], [3.0, 4.0, 5.0]).to_dense()
@@ -370,7 +370,7 @@ def sparse_coo_tensor(indices, values, size=None, *, dtype=None, device=None, re
 
 
 def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
-    """The elements that are not zero, with their indices; with `sparse_dim`, for the first axes only.
+    """Returns the elements that are not zero, with their indices; with `sparse_dim`, for the first axes only.
 
     >>> import gradus
     >>> gradus.eye(2).to_sparse().indices().tolist()
@@ -389,7 +389,7 @@ def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=N
 
 
 def mm(input, mat2, reduce="sum"):
-    """The product of matrices, the first of which is sparse.
+    """Computes the product of matrices, the first of which is sparse.
 
     >>> import gradus
     >>> gradus.sparse.mm(gradus.eye(2).to_sparse(), gradus.ones(2, 1)).tolist()
@@ -411,7 +411,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
 
 
 def sum(input, dim=None, dtype=None):
-    """The sum of a sparse tensor, or along axes.
+    """Computes the sum of a sparse tensor, or along axes.
 
     >>> import gradus
     >>> gradus.sparse.sum(gradus.eye(3).to_sparse()).item()
@@ -442,7 +442,7 @@ def softmax(input, dim, *, dtype=None):
 
 
 def log_softmax(input, dim, *, dtype=None):
-    """The logarithm of `softmax`.
+    """Computes the logarithm of `softmax`.
 
     >>> import gradus
     >>> gradus.sparse.log_softmax(gradus.eye(2).to_sparse(), 1).to_dense().tolist()
@@ -484,7 +484,7 @@ SPARSE["addmm"] = addmm
 
 
 def spmm(input, mat2):
-    """The product of matrices, the first of which may be sparse.
+    """Computes the product of matrices, the first of which may be sparse.
 
     >>> import gradus
     >>> gradus.spmm(gradus.eye(2).to_sparse(), gradus.ones(2, 1)).tolist()

@@ -39,7 +39,7 @@ def xlog1py(input, other):
 
 
 def ndtr(input):
-    """The standard normal distribution function.
+    """Computes the standard normal distribution function.
 
     >>> import gradus
     >>> gradus.special.ndtr(gradus.tensor([0.0]))
@@ -49,7 +49,7 @@ def ndtr(input):
 
 
 def ndtri(input):
-    """The inverse of `ndtr`.
+    """Computes the inverse of `ndtr`.
 
     >>> import gradus
     >>> gradus.special.ndtri(gradus.tensor([0.5]))
@@ -74,7 +74,7 @@ def erfcx(input):
 
 
 def log_ndtr(input):
-    """The logarithm of `ndtr`, accurate for large negative `x`.
+    """Computes the logarithm of `ndtr`, accurate for large negative `x`.
 
     >>> import gradus
     >>> gradus.special.log_ndtr(gradus.tensor(-10.0))
@@ -96,7 +96,7 @@ def i0e(input):
 
 
 def i1(input):
-    """The modified Bessel function of order 1.
+    """Computes the modified Bessel function of order 1.
 
     >>> import gradus
     >>> gradus.special.i1(gradus.tensor([0.0, 1.0]))
@@ -116,7 +116,7 @@ def i1e(input):
 
 
 def bessel_j0(input):
-    """The Bessel function of the first kind of order 0.
+    """Computes the Bessel function of the first kind of order 0.
 
     >>> import gradus
     >>> gradus.special.bessel_j0(gradus.tensor([0.0, 1.0]))
@@ -126,7 +126,7 @@ def bessel_j0(input):
 
 
 def bessel_j1(input):
-    """The Bessel function of the first kind of order 1.
+    """Computes the Bessel function of the first kind of order 1.
 
     >>> import gradus
     >>> gradus.special.bessel_j1(gradus.tensor([0.0, 1.0]))
@@ -136,7 +136,7 @@ def bessel_j1(input):
 
 
 def bessel_y0(input):
-    """The Bessel function of the second kind of order 0; minus infinity at 0, NaN below.
+    """Computes the Bessel function of the second kind of order 0; minus infinity at 0, NaN below.
 
     >>> import gradus
     >>> gradus.special.bessel_y0(gradus.tensor([1.0]))
@@ -146,7 +146,7 @@ def bessel_y0(input):
 
 
 def bessel_y1(input):
-    """The Bessel function of the second kind of order 1; minus infinity at 0, NaN below.
+    """Computes the Bessel function of the second kind of order 1; minus infinity at 0, NaN below.
 
     >>> import gradus
     >>> gradus.special.bessel_y1(gradus.tensor([1.0]))
@@ -156,7 +156,7 @@ def bessel_y1(input):
 
 
 def modified_bessel_i0(input):
-    """The modified Bessel function of the first kind of order 0.
+    """Computes the modified Bessel function of the first kind of order 0.
 
     >>> import gradus
     >>> gradus.special.modified_bessel_i0(gradus.tensor([1.0]))
@@ -166,7 +166,7 @@ def modified_bessel_i0(input):
 
 
 def modified_bessel_i1(input):
-    """The modified Bessel function of the first kind of order 1.
+    """Computes the modified Bessel function of the first kind of order 1.
 
     >>> import gradus
     >>> gradus.special.modified_bessel_i1(gradus.tensor([1.0]))
@@ -176,7 +176,7 @@ def modified_bessel_i1(input):
 
 
 def modified_bessel_k0(input):
-    """The modified Bessel function of the second kind of order 0; infinite at 0, NaN below.
+    """Computes the modified Bessel function of the second kind of order 0; infinite at 0, NaN below.
 
     >>> import gradus
     >>> gradus.special.modified_bessel_k0(gradus.tensor([1.0]))
@@ -186,7 +186,7 @@ def modified_bessel_k0(input):
 
 
 def modified_bessel_k1(input):
-    """The modified Bessel function of the second kind of order 1; infinite at 0, NaN below.
+    """Computes the modified Bessel function of the second kind of order 1; infinite at 0, NaN below.
 
     >>> import gradus
     >>> gradus.special.modified_bessel_k1(gradus.tensor([1.0]))
@@ -216,7 +216,7 @@ def scaled_modified_bessel_k1(input):
 
 
 def airy_ai(input):
-    """The Airy function Ai, the decaying solution of `y'' = x y`.
+    """Computes the Airy function Ai, the decaying solution of `y'' = x y`.
 
     >>> import gradus
     >>> gradus.special.airy_ai(gradus.tensor([0.0, 1.0]))
@@ -249,7 +249,7 @@ _EULER_MACLAURIN = (
 
 
 def zeta(input, other):
-    """The Hurwitz zeta function: the sum of `(other + k) ** -input` over `k = 0, 1, …`.
+    """Computes the Hurwitz zeta function: the sum of `(other + k) ** -input` over `k = 0, 1, …`.
 
     Infinite where `input` is 1 and at the poles `other = 0, -1, …`; NaN for `input` below 1.
 

@@ -18,7 +18,7 @@ class UntypedStorage:
         self._tensor = tensor
 
     def _base(self):
-        """The array that owns the memory."""
+        """Returns the array that owns the memory."""
         array = self._tensor.detach().numpy(force=True)
         while getattr(array.base, "__array_interface__", None) is not None:
             array = array.base
@@ -30,34 +30,34 @@ class UntypedStorage:
         return self._tensor.device
 
     def nbytes(self):
-        """The number of bytes."""
+        """Returns the number of bytes."""
         last = sum((n - 1) * s for n, s in zip(self._tensor.shape, self._tensor.stride())) if self._tensor.numel() else -1
         return max(self._base().nbytes, (self._tensor.storage_offset() + last + 1) * self._tensor.element_size())
 
     size = __len__ = nbytes
 
     def data_ptr(self):
-        """Its address."""
+        """Returns the address of the memory."""
         return self._tensor.data_ptr() - self._tensor.storage_offset() * self._tensor.element_size()
 
     def element_size(self):
-        """1: elements are bytes."""
+        """Returns 1, because elements are bytes."""
         return 1
 
     def tolist(self):
-        """Its bytes."""
+        """Returns the bytes as a list."""
         return list(self._base().tobytes())
 
     def cpu(self):
-        """The same elements in host memory."""
+        """Returns the same elements in host memory."""
         return self.to("cpu")
 
     def wgpu(self, device=None):
-        """The same elements on a WebGPU device."""
+        """Returns the same elements on a WebGPU device."""
         return type(self)(self._tensor.wgpu(device))
 
     def to(self, device):
-        """The same elements on a device."""
+        """Returns the same elements on a device."""
         return type(self)(self._tensor.to(device))
 
     def __eq__(self, other):
@@ -78,21 +78,21 @@ class TypedStorage(UntypedStorage):
     dtype = property(lambda self: self._tensor.dtype, doc="What its elements are.")
 
     def size(self):
-        """The number of elements."""
+        """Returns the number of elements."""
         return self.nbytes() // self._tensor.element_size()
 
     __len__ = size
 
     def element_size(self):
-        """Bytes of an element."""
+        """Returns the number of bytes of an element."""
         return self._tensor.element_size()
 
     def untyped(self):
-        """The same memory as bytes."""
+        """Returns the same memory as bytes."""
         return UntypedStorage(self._tensor)
 
     def tolist(self):
-        """Its elements."""
+        """Returns the elements as a list."""
         return self._base().reshape(-1).tolist()
 
 
@@ -100,7 +100,7 @@ Storage = FloatStorage = TypedStorage
 
 
 def untyped_storage(self):
-    """The memory of the tensor, as bytes.
+    """Returns the memory of the tensor, as bytes.
 
     >>> import gradus
     >>> gradus.ones(3).untyped_storage().nbytes()
@@ -110,7 +110,7 @@ def untyped_storage(self):
 
 
 def storage(self):
-    """The memory of the tensor, as elements.
+    """Returns the memory of the tensor, as elements.
 
     >>> import gradus
     >>> len(gradus.ones(3).storage())

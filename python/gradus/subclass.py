@@ -48,7 +48,7 @@ def _keeping(method):
 
 
 def as_subclass(self, cls):
-    """The same value as a tensor of a class derived from `Tensor`.
+    """Returns the same value as a tensor of a class derived from `Tensor`.
 
     >>> import gradus
     >>> class Image(gradus.Tensor):
@@ -62,7 +62,7 @@ def as_subclass(self, cls):
 
 
 def _make_subclass(cls, data, require_grad=False):
-    """A leaf of a class with the value of a tensor."""
+    """Returns a leaf of a class with the value of a tensor."""
     made = of_class(cls, data.detach())
     return made.requires_grad_() if require_grad else made
 

@@ -3,7 +3,7 @@
 from . import _native
 from .core import Tensor, as_tensor, unravel_index
 
-#: Relative and absolute tolerance by dtype, as PyTorch has them.
+#: PyTorch's relative and absolute tolerances, by dtype.
 _TOLERANCES = {
     "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
     "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7),

@@ -62,7 +62,7 @@ def _called_at_once(name, given):
 
 
 def value_and_grad(function, argnums=0, has_aux=False):
-    """A function that returns `function`'s value, a scalar, and its gradients for the arguments at `argnums`.
+    """Returns a function that returns `function`'s value, a scalar, and its gradients for the arguments at `argnums`.
 
     >>> import gradus
     >>> gradus.value_and_grad(lambda x: (x ** 3).sum())(gradus.tensor([1.0, 2.0]))
@@ -89,7 +89,7 @@ def value_and_grad(function, argnums=0, has_aux=False):
 
 
 def grad(function, argnums=0, has_aux=False):
-    """A function that returns the gradients of `function`, whose value is a scalar.
+    """Returns a function that returns the gradients of `function`, whose value is a scalar.
 
     >>> import gradus
     >>> square = gradus.grad(lambda x: x ** 3)
@@ -107,7 +107,7 @@ def grad(function, argnums=0, has_aux=False):
 
 
 def vjp(function, *primals):
-    """The value of `function` at `primals`, and the map from cotangents of its value to cotangents of them.
+    """Computes the value of `function` at `primals`, and the map from cotangents of its value to cotangents of them.
 
     >>> import gradus
     >>> y, pull = gradus.vjp(lambda x: x.sin(), gradus.tensor(0.0))
@@ -125,7 +125,7 @@ def vjp(function, *primals):
 
 
 def jvp(function, primals, tangents):
-    """The value of `function` at `primals` and its tangent along `tangents`.
+    """Computes the value of `function` at `primals` and its tangent along `tangents`.
 
     >>> import gradus
     >>> gradus.jvp(lambda x: x.exp(), (gradus.tensor(0.0),), (gradus.tensor(3.0),))
@@ -138,7 +138,7 @@ def jvp(function, primals, tangents):
 
 
 def linearize(function, *primals):
-    """The value of `function` at `primals`, and its linear part there as a function of tangents."""
+    """Computes the value of `function` at `primals`, and its linear part there as a function of tangents."""
     flat = _Flat(function, primals)
     outs, map_on = _native._linearize(flat.tensors, flat)
 
@@ -149,7 +149,7 @@ def linearize(function, *primals):
 
 
 def hvp(function, primals, vectors):
-    """The product of the Hessian of a scalar function with vectors, without the Hessian.
+    """Computes the product of the Hessian of a scalar function with vectors, without the Hessian.
 
     >>> import gradus
     >>> gradus.hvp(lambda x: (x ** 3).sum(), (gradus.tensor([1.0, 2.0]),), (gradus.tensor([1.0, 1.0]),))
@@ -166,7 +166,7 @@ def hvp(function, primals, vectors):
 
 
 def _filled(nest, leaves):
-    """Replaces the numbers in a nested structure by items."""
+    """Replaces each number in a nested structure by the item with that index."""
     if isinstance(nest, Tensor):
         return leaves[int(nest)]
     if isinstance(nest, dict):
@@ -182,7 +182,7 @@ def _check_argnums(argnums):
 
 
 def jacobian(function, argnums=0, *inputs, has_aux=False, chunk_size=None, randomness="error"):
-    """A function that returns the derivatives of every element of `function`'s value for every element of an argument.
+    """Returns a function that returns the derivatives of every element of `function`'s value for every element of an argument.
 
     >>> import gradus
     >>> gradus.jacobian(lambda x: x ** 2)(gradus.tensor([1.0, 2.0]))
@@ -229,7 +229,7 @@ jacrev = jacfwd = jacobian
 
 
 def hessian(function, argnums=0, *inputs):
-    """A function that returns the second derivatives of `function` for an argument, both nested or not.
+    """Returns a function that computes the second derivatives of `function` for an argument; both may be nested.
 
     >>> import gradus
     >>> gradus.hessian(lambda x: (x ** 3).sum())(gradus.tensor([1.0, 2.0]))
@@ -265,7 +265,7 @@ class _Several(Exception):
 
 
 def _axes(dims, argument, number):
-    """The axis of each tensor of an argument: one for all, or nested as the argument is."""
+    """Returns the axis of each tensor of an argument: one for all, or nested as the argument is."""
     if dims is None or isinstance(dims, int):
         return [dims] * len(_flatten(argument)[0])
     parts = argument
@@ -430,7 +430,7 @@ def scan(step, init, inputs=None, length=None, reverse=False, keep=None, unroll=
 
 
 def trace(function, *args, **kwargs):
-    """The graph of `function` for arguments like these: it can be printed, drawn and written as equations.
+    """Returns the graph of `function` for arguments like these: it can be printed, drawn and written as equations.
 
     For a tensor, as in PyTorch, the sum of the diagonal.
 

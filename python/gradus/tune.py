@@ -53,7 +53,7 @@ def _line(item):
 
 
 def _lines(data):
-    """Training data as JSON lines: texts, tuples of prompt and completion, or dictionaries."""
+    """Converts training data to JSON lines: texts, tuples of prompt and completion, or dictionaries."""
     return "\n".join(_line(item) for item in data)
 
 
@@ -71,5 +71,5 @@ class RewardModel:
         return self._model.tune(_lines(pairs), _settings(**settings), on_step)
 
     def score(self, prompt, answer):
-        """The score of an answer to a prompt."""
+        """Returns the score of an answer to a prompt."""
         return self._model.score([(prompt, answer)])[0]

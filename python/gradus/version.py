@@ -1,4 +1,4 @@
-"""Versions: of the PyTorch whose behaviour the package follows, and of the package itself.
+"""The version of PyTorch whose behaviour the package follows, and the version of the package.
 
 >>> import gradus
 >>> gradus.__version__ >= "2.0", gradus.__version__ >= (2, 4), gradus.version.cuda is None
@@ -17,14 +17,14 @@ debug, git_version = False, "unknown"
 
 
 def _numbers(version):
-    """The numbers before any suffix, with which versions are compared."""
+    """Returns the numbers before any suffix, with which versions are compared."""
     if isinstance(version, str):
         release = re.match(r"\d+(\.\d+)*", version)
         if release is None:
             raise ValueError(f"{version!r} does not start with the numbers of a version")
         version = release.group().split(".")
     numbers = [int(part) for part in version]
-    while numbers and numbers[-1] == 0:  # 2.0 and 2.0.0 are one version
+    while numbers and numbers[-1] == 0:  # 2.0 and 2.0.0 are the same version
         numbers.pop()
     return numbers
 

@@ -30,7 +30,7 @@ def is_available():
 
 
 def device_count():
-    """The number of devices of this type.
+    """Returns the number of devices of this type.
 
     >>> import gradus
     >>> gradus.wgpu.device_count() >= 0
@@ -40,7 +40,7 @@ def device_count():
 
 
 def current_device():
-    """The device number of `"wgpu"` without a number.
+    """Returns the device number of `"wgpu"` without a number.
 
     >>> import gradus
     >>> gradus.wgpu.current_device()
@@ -62,7 +62,7 @@ class Properties:
 
 
 def get_device_properties(device=None):
-    """The properties of a device: its name, its driver and its limits.
+    """Returns the properties of a device: its name, its driver and its limits.
 
     >>> import gradus
     >>> [p for p in map(gradus.wgpu.get_device_properties, range(gradus.wgpu.device_count())) if not p.name]
@@ -76,7 +76,7 @@ def get_device_properties(device=None):
 
 
 def get_device_name(device=None):
-    """The name of a device.
+    """Returns the name of a device.
 
     >>> import gradus
     >>> [gradus.wgpu.get_device_name(i) for i in range(gradus.wgpu.device_count()) if not gradus.wgpu.get_device_name(i)]
@@ -116,7 +116,7 @@ def memory_reserved(device=None):
 
 
 def max_memory_allocated(device=None):
-    """The peak number of bytes that tensors held.
+    """Returns the peak number of bytes that tensors held.
 
     >>> import gradus
     >>> not gradus.wgpu.is_available() or gradus.wgpu.max_memory_allocated() >= 0

@@ -10,18 +10,18 @@ import pytest
 
 from oracle import REQUIRED
 
-# A shell starts background jobs with Ctrl-C ignored. Tests that interrupt a computation would then wait for ever.
+# A shell starts background jobs with Ctrl-C ignored. Tests that interrupt a computation would then never end.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def skipped(terminal):
-    """Reports of tests that were skipped because something is not installed; their reasons say "is not installed"."""
+    """Returns reports of tests that were skipped with a reason that contains "is not installed"."""
     reports = terminal.stats.get("skipped", [])
     return [r for r in reports if isinstance(r.longrepr, tuple) and "is not installed" in r.longrepr[2]]
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Says how many comparisons did not run, and which command runs them."""
+    """Prints how many comparisons did not run, and which command runs them."""
     count = len(skipped(terminalreporter))
     if count:
         terminalreporter.write_line(f"{count} comparisons with other packages were skipped; `cargo xtask test --oracles` installs these and runs them")
@@ -29,7 +29,7 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
-    """Fails the run where comparisons are required and some were skipped."""
+    """Fails the run if comparisons are required and some were skipped."""
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     if REQUIRED and terminal is not None and skipped(terminal):
         session.exitstatus = 1

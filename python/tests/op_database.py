@@ -6,8 +6,9 @@
 
     python python/tests/op_database.py --times 20             # also the entries that take most processor time
 
-Workers run the samples. One that aborts is replaced, and the next worker goes on after that sample. So is one that spends more
-than `--patience` seconds of processor time on a sample, or `WAITING` times as long asleep: a busy machine is not a hang.
+Workers run the samples. A worker that aborts or hangs is replaced, and the next worker continues after that sample. A worker hangs if
+it spends more than `--patience` seconds of processor time on a sample, or `WAITING` times as long by the clock: other programs may
+use the processor.
 """
 
 import argparse
@@ -38,7 +39,7 @@ WAITING = 30
 
 
 def processor_time(pid):
-    """Seconds that a process has computed for, or `None` where the system does not say."""
+    """Returns the processor time of a process in seconds, or `None` if the system does not report it."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             user, system = file.read().rpartition(b")")[2].split()[11:13]
@@ -48,7 +49,7 @@ def processor_time(pid):
 
 
 def database():
-    """All entries by name; entries with variants have a name per variant."""
+    """Returns all entries by name; entries with variants have a name per variant."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import torch
@@ -59,7 +60,7 @@ def database():
 
 
 def work(progress_file, every):
-    """A worker: reads jobs (`name dtype first`), writes a line of JSON per finding and an empty line per finished job."""
+    """Runs a worker: reads jobs (`name dtype first`), writes a line of JSON per finding and an empty line per finished job."""
     import torch
 
     import gradus
@@ -73,7 +74,7 @@ def work(progress_file, every):
         device.manual_seed_all = lambda seed: None
     entries = database()
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what operations print does not mix with answers
+    os.dup2(2, 1)  # so that output of operations does not mix with answers
     with open(progress_file, "r+b") as file:
         progress = mmap.mmap(file.fileno(), PROGRESS.size)
     for line in sys.stdin:
@@ -94,7 +95,7 @@ def work(progress_file, every):
 
 
 def samples(op, dtype):
-    """The samples of an entry, the same at each call."""
+    """Returns the samples of an entry, the same at each call."""
     import torch
 
     kind = getattr(torch, dtype)
@@ -108,7 +109,7 @@ def samples(op, dtype):
 
 
 class Worker:
-    """A process that runs jobs, and what it is doing."""
+    """A process that runs jobs, and the state of its job."""
 
     def __init__(self, every):
         with tempfile.NamedTemporaryFile(prefix="gradus-op-", delete=False) as file:
@@ -127,12 +128,12 @@ class Worker:
         self.process.stdin.flush()
 
     def state(self):
-        """The number of the sample that the worker has begun last, how many were equal, and the processor time of the job."""
+        """Returns the number of the current sample, the count of equal samples, and the processor time of the job."""
         with open(self.progress, "rb") as file:
             return PROGRESS.unpack(file.read())
 
     def lines(self):
-        """Complete lines that the worker has written since the last call."""
+        """Returns the complete lines that the worker has written since the last call."""
         self.text += self.process.stdout.read() or b""
         *lines, self.text = self.text.split(b"\n")
         return lines
@@ -155,7 +156,7 @@ class Worker:
 
 
 def run(ops=None, dtypes=None, every=1, workers=2, patience=20.0, report=None, times=None):
-    """Runs jobs on workers. Gives counts per entry and all findings as `(entry, dtype, sample, kind, text)`.
+    """Runs jobs on workers. Returns counts per entry, and all findings as `(entry, dtype, sample, kind, text)`.
 
     `times`, a counter, gets the processor time of each entry.
     """
@@ -203,7 +204,7 @@ def run(ops=None, dtypes=None, every=1, workers=2, patience=20.0, report=None, t
                 jobs.append((name, dtype, at + 1))
             worker.close()
             active.remove(worker)
-        # Answers wake the driver; a worker that ends closes its pipe. Hangs are looked for four times a second.
+        # Answers wake the driver, as does the end of a worker, which closes its pipe. Hangs are checked four times a second.
         select.select([worker.process.stdout for worker in active], [], [], 0.25)
     return counts, found
 

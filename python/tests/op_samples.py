@@ -1,6 +1,6 @@
-"""One sample of PyTorch's op database: runs it with both packages and says how the results differ.
+"""Runs one sample of PyTorch's op database with both packages, and describes how the results differ.
 
-`examine(op, sample, dtype)` gives a `Finding`. The driver that walks the whole database is `op_database.py`.
+`examine(op, sample, dtype)` returns a `Finding`. The driver that runs the complete database is `op_database.py`.
 """
 
 import collections
@@ -18,12 +18,12 @@ import gradus
 #: The result of one sample: `kind` is a name of `KINDS`, `text` describes the difference.
 Finding = collections.namedtuple("Finding", "kind text")
 
-#: Every sample is one of these. PyTorch itself refuses a few samples; those do not count.
+#: The kinds of findings. PyTorch itself refuses a few samples, which do not count.
 KINDS = ("equal", "value", "dtype", "gradient", "raises", "missing", "accepted", "refused", "abort", "hang")
 
 DTYPES = ("float64", "float32", "complex64", "complex128", "int64", "bool")
 
-#: Dtypes and layouts that only PyTorch has. Samples that ask for them do not count.
+#: Dtypes and layouts that only PyTorch has. Samples that need them do not count.
 ABSENT = {torch.int16, torch.uint16, torch.uint32, torch.uint64, torch.complex32}
 
 #: Results are random: shape and dtype are compared.
@@ -46,33 +46,33 @@ PROCESSED = set("""
 svd linalg.svd linalg.eig linalg.eigh linalg.qr qr eig symeig linalg.lu linalg.tensorinv geqrf linalg.householder_product
 """.split())
 
-#: Where among equal elements an index points is arbitrary in PyTorch. For each operation, which argument is `dim`, counted after
-#: the input: what is compared are the elements that the last result points at. Stable sorts have defined indices.
+#: Operations whose indices of equal elements are arbitrary in PyTorch, with the position of the argument `dim`, counted after the
+#: input. The elements at these indices, the last result, are compared instead. Stable sorts have defined indices.
 POINTING = {"argsort": 0, "sort": 0, "mode": 0, "topk": 1, "kthvalue": 1}
 
-#: The order of eigenvalues is arbitrary: they are compared, with their vectors, in one that both packages share.
+#: Operations that return eigenvalues in an arbitrary order. They are compared, with their vectors, in sorted order.
 UNORDERED = {"linalg.eig", "linalg.eigvals"}
 
-#: Logarithms of complex sums, which are defined up to 2πi: PyTorch's branch depends on the order of the terms. Real parts and
-#: angles are compared.
+#: Logarithms of complex sums, which are defined up to 2πi, because PyTorch's branch depends on the order of the terms. Real parts
+#: and angles are compared.
 BRANCHES = {"logcumsumexp"}
 
 
 
 def by_scipy(name, function):
-    """PyTorch's special function of this name with the values of a function of SciPy."""
+    """Replaces PyTorch's special function of this name by a function of SciPy."""
     own = getattr(torch.special, name)
     return lambda x: torch.from_numpy(np.asarray(function(x.detach().double().numpy()))).to(own(x).dtype)
 
 
 def cov_of_wide_weights(input, *, aweights=None, **others):
-    """`torch.cov` with weights of as many bits as the input has."""
+    """Computes `torch.cov` with weights converted to as many bits as the input has."""
     wide = {torch.float64: torch.float64, torch.complex128: torch.float64}.get(input.dtype)
     return torch.cov(input, aweights=aweights if aweights is None or wide is None else aweights.to(wide), **others)
 
 
-#: Replacements for PyTorch's functions that are less precise than their dtype. Its Bessel functions are off by 1e-8,
-#: beyond 5 by 8e-7. `cov` sums weights of 32 bits in 32 bits, also where the result has 64, and the sums cancel.
+#: Replacements for PyTorch's functions that are less precise than their dtype. Its Bessel functions have errors of 1e-8, and of 8e-7 for arguments above 5. `cov` sums 32-bit weights in 32 bits, even if the
+#: result has 64 bits, and the sums cancel.
 PRECISE = {
     "special.bessel_j0": by_scipy("bessel_j0", scipy.special.j0),
     "special.bessel_j1": by_scipy("bessel_j1", scipy.special.j1),
@@ -81,30 +81,30 @@ PRECISE = {
     "cov": cov_of_wide_weights,
 }
 
-#: Operations that give dtypes which are not here.
+#: Operations whose results have dtypes that `gradus` does not have.
 NOT_HERE = {"short": "int16", "chalf": "complex32", "hash_tensor": "uint64"}
 
 #: Inputs whose gradients PyTorch computes wrongly: those of `as_strided_scatter` are nonzero where the input is overwritten, and
 #: zero where it is kept.
 WRONG_GRADIENTS = {"as_strided_scatter": {0}}
 
-#: Sums of many terms in another order, or iterations: (relative bound for 64 bits, for 32 bits).
+#: Operations that sum many terms in another order, or iterate: (relative bound for 64 bits, for 32 bits).
 BOUNDS = (1e-8, 3e-4)
 
 
 def pool_gradient(grad, input, kernel_size, stride, padding, dilation, ceil_mode, indices):
-    """`max_pool2d_with_indices_backward`: here the gradient of `max_pool2d`, which stays differentiable."""
+    """Computes `max_pool2d_with_indices_backward` as the gradient of `max_pool2d`, which stays differentiable."""
     x = input if input.requires_grad else input.detach().requires_grad_(True)
     y = gradus.nn.functional.max_pool2d(x, kernel_size, stride or None, padding, dilation, ceil_mode)
     return gradus.autograd.grad(y, x, grad, create_graph=True)[0]
 
 
 def sliced(input, dim=0, start=None, end=None, step=1):
-    """`slice`: here an index."""
+    """Computes `slice` by indexing."""
     return input[(slice(None),) * (dim % input.dim()) + (slice(start, end, step),)]
 
 
-#: Functions that PyTorch has only as `torch.ops.aten.<name>`, and what computes them here.
+#: Functions that PyTorch has only as `torch.ops.aten.<name>`, with their equivalents.
 ATEN = {
     "slice": sliced,
     "max_pool2d_with_indices_backward": pool_gradient,
@@ -122,11 +122,11 @@ class Torch:
 
 
 class Missing(Exception):
-    """The operation has no name here."""
+    """Raised if `gradus` does not have the operation."""
 
 
 def resolve(op):
-    """The function of `gradus` that has the meaning of `op`."""
+    """Returns the function of `gradus` that corresponds to `op`."""
     inner = op.op
     if isinstance(inner, types.FunctionType) and "torch.testing._internal" in inner.__module__:
         return rebound(inner)
@@ -143,7 +143,7 @@ def resolve(op):
 
 
 def rebound(function, seen=None):
-    """A function of the database that calls `gradus` where it calls `torch`."""
+    """Returns a copy of a function of the database that calls `gradus` instead of `torch`."""
     seen = {} if seen is None else seen
     if function in seen:
         return seen[function]
@@ -173,11 +173,11 @@ def module_like(name):
 
 
 class Skip(Exception):
-    """The sample asks for something that is outside of what the two packages share."""
+    """Raised if a sample needs something that one of the packages does not have."""
 
 
 def converted(x, leaves):
-    """An argument of a sample as `gradus` takes it; `leaves` collects pairs of tensors that require gradients."""
+    """Converts an argument of a sample for `gradus`; `leaves` collects pairs of tensors that require gradients."""
     if isinstance(x, torch.Tensor):
         if x.layout is not torch.strided or x.is_quantized or x.dtype in ABSENT or x.is_nested:
             raise Skip("a tensor of another layout or dtype")
@@ -220,7 +220,7 @@ def converted(x, leaves):
 
 
 def fresh(x, leaves):
-    """An argument with tensors of its own, since some operations write to their arguments."""
+    """Copies the tensors of an argument, because some operations write to their arguments."""
     if isinstance(x, torch.Tensor):
         if x.layout is not torch.strided:
             raise Skip("a sparse tensor")
@@ -242,7 +242,7 @@ def fresh(x, leaves):
 
 
 def flat(x):
-    """All tensors and numbers of nested results."""
+    """Returns all tensors and numbers of nested results."""
     if isinstance(x, dict):
         return [leaf for part in x.values() for leaf in flat(part)]
     if isinstance(x, (list, tuple)):
@@ -251,7 +251,7 @@ def flat(x):
 
 
 def array(x):
-    """A tensor or a number as an array, with the name of its dtype; a sparse tensor as a dense one."""
+    """Converts a tensor or number to an array, and returns it with the name of its dtype. Sparse tensors become dense."""
     if isinstance(x, torch.Tensor) and x.layout is torch.sparse_coo or isinstance(x, gradus.sparse.SparseTensor):
         x = x.to_dense()
     if isinstance(x, torch.Tensor):
@@ -259,7 +259,7 @@ def array(x):
             raise Skip("a result of another layout or dtype")
         name = str(x.dtype).split(".")[1]
         x = x.detach().resolve_conj().resolve_neg()
-        # By force, because the gradient of `sgn` is a tensor without memory.
+        # `force=True`, because the gradient of `sgn` is a tensor without memory.
         return (x.float() if x.dtype is torch.bfloat16 else x).numpy(force=True), name
     if isinstance(x, gradus.Tensor):
         name = str(x.dtype).split(".")[1]
@@ -270,7 +270,7 @@ def array(x):
 
 
 def difference(ours, theirs, bounds=BOUNDS, values=True):
-    """The difference of nested results, as a `Finding`, or `None`."""
+    """Returns the difference of nested results as a `Finding`, or `None`."""
     ours, theirs = flat(ours), flat(theirs)
     if len(ours) != len(theirs):
         return Finding("value", f"{len(ours)} results, not {len(theirs)}")
@@ -318,7 +318,7 @@ def examine(op, sample, dtype):
 
 
 def pointed(op, arguments, results):
-    """The results, with the elements of the input that the last one points at in place of it."""
+    """Replaces the last result, indices, by the elements of the input at these indices."""
     x, args, kwargs = arguments
     dim = kwargs.get("dim", args[POINTING[op.name]] if len(args) > POINTING[op.name] else -1)
     *others, indices = flat(results)
@@ -331,7 +331,7 @@ def pointed(op, arguments, results):
 
 
 def in_order(results):
-    """Eigenvalues by a sum of both parts that tells conjugates apart, and the vectors that belong to them."""
+    """Sorts eigenvalues, with their vectors, by a weighted sum of both parts, which differs for conjugates."""
     values = results if not isinstance(results, tuple) else results[0]
     at = array(values)[0]
     at = np.argsort(at.real + 0.7 * at.imag, -1)
@@ -341,7 +341,7 @@ def in_order(results):
 
 
 def reduced(op, process, results):
-    """Results reduced to what is defined, by the sample's own function."""
+    """Reduces results to their uniquely defined part, by the sample's own function."""
     return process(in_order(results) if op.name in UNORDERED else results)
 
 
@@ -388,7 +388,7 @@ def examined(op, sample, dtype):
 
 
 def gradient_difference(op, sample):
-    """The difference of gradients from random cotangents, as a `Finding`, or `None`."""
+    """Returns the difference of gradients from random cotangents as a `Finding`, or `None`."""
     process = sample.output_process_fn_grad
     leaves, pairs = [], []
     arguments = fresh((sample.input, tuple(sample.args), dict(sample.kwargs)), leaves)

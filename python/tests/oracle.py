@@ -1,4 +1,4 @@
-"""Helpers that tests share: PyTorch as oracle where it is installed, arrays in between, comparison of nested results."""
+"""Helpers that tests share: PyTorch as oracle if it is installed, conversion to arrays, comparison of nested results."""
 
 import importlib
 import os
@@ -9,7 +9,7 @@ import pytest
 
 import gradus
 
-#: If true, a comparison fails where a package is missing, instead of being skipped. `cargo xtask test --oracles` sets the variable.
+#: If true, a comparison fails if a package is missing, instead of being skipped. `cargo xtask test --oracles` sets the variable.
 REQUIRED = os.environ.get("GRADUS_ORACLES") == "required"
 
 
@@ -39,14 +39,14 @@ needs_torch = needs("torch")
 
 
 def array(x):
-    """Any tensor as an array, any number as one too."""
+    """Converts a tensor or number to an array."""
     if hasattr(x, "detach"):
         x = x.detach().numpy()
     return np.asarray(x)
 
 
 def flat(x):
-    """All tensors of nested tuples, lists and dictionaries."""
+    """Returns all tensors of nested tuples, lists and dictionaries."""
     if isinstance(x, dict):
         x = list(x.values())
     if isinstance(x, (tuple, list)):
@@ -66,7 +66,7 @@ def same(ours, theirs, rtol=1e-9, atol=1e-10, what=""):
 
 
 def tensors(t, arrays, grad=True):
-    """Arrays as tensors of a library, floating point ones as leaves."""
+    """Converts arrays to tensors of a library; floating point tensors become leaves."""
     made = []
     for x in arrays:
         x = np.array(x)
@@ -98,7 +98,7 @@ BOTH = [pytest.param("gradus"), pytest.param("torch", marks=needs_torch)]
 
 
 def compare(run, other="gradus"):
-    """`run(t, jit)` gives numbers; they are those without `jit`."""
+    """Checks that the numbers which `run(t, jit)` returns are the same without `jit`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = run(gradus, gradus.jit)

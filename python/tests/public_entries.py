@@ -1,4 +1,4 @@
-"""Entries of public repositories that `public_programs.py` runs: for each repository the folders that programs import from, and lines.
+"""Entries of public repositories that `public_programs.py` runs. Each repository has the folders that programs import from, and lines.
 
 A line is `name | model | inputs`, or `name | setup | model | inputs`, in Python; a line without `|` is setup for the lines after
 it. `x(2, 3)` gives normal draws, `ints(9, 2, 3)` integers below 9, `definitions(path, ...)` the classes of a script.

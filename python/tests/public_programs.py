@@ -3,9 +3,10 @@
     python python/tests/public_programs.py FOLDER             # one line per entry, a table at the end
     python python/tests/public_programs.py FOLDER --only kuangliu
 
-`FOLDER` has a checkout of each repository that `public_entries.py` names, as `owner+name`; nothing of them is kept here. A
-repository runs in one process per package. Weights, inputs and draws are the same in both. Compared are outputs in the dtype of
-the program, then, in float64 where the program allows it, outputs, gradients of all parameters and the losses of three steps.
+`FOLDER` has a checkout of each repository that `public_entries.py` names, as `owner+name`; no repository is copied here. A
+repository runs in one process per package. Weights, inputs and draws are the same in both. The script compares outputs in the dtype
+of the program. Then it compares, in float64 if the program allows it, outputs, gradients of all parameters and the losses of three
+steps.
 """
 
 import argparse
@@ -36,7 +37,7 @@ OTHERS = {"torchvision", "torchaudio", "torchtext", "PIL", "matplotlib", "pytorc
           "imageio", "tensorboardX", "dill", "spacy", "h5py", "transformers", "tiktoken", "safetensors", "huggingface_hub", "pytorch_lightning",
           "ema_pytorch", "accelerate", "sklearn", "pandas", "skimage", "seaborn", "wandb"}
 
-#: Relative bounds, to the largest element: of outputs in the program's dtype, and of all results in float64 and in float32.
+#: Bounds relative to the largest element: for outputs in the program's dtype, and for all results in float64 and in float32.
 LOOSE, CLOSE, SINGLE = 2e-2, 1e-6, 2e-3
 
 #: Seconds for one entry.
@@ -126,7 +127,7 @@ def definitions(path, **names):
 
 
 class Draws:
-    """Draws of NumPy in place of the package's own, so that both packages see the same."""
+    """Replaces the package's random draws by NumPy's, so that both packages use the same numbers."""
 
     def __init__(self, torch):
         self.torch, self.rng = torch, np.random.default_rng(0)
@@ -184,7 +185,7 @@ class Draws:
 
 
 def leaves(x, torch):
-    """All tensors of nested results, in order."""
+    """Returns all tensors of nested results, in order."""
     if isinstance(x, torch.Tensor):
         return [x]
     if isinstance(x, dict):
@@ -197,12 +198,12 @@ def leaves(x, torch):
 
 
 def array(x):
-    """A copy of a tensor's elements: steps of an optimiser write to parameters."""
+    """Copies a tensor's elements to an array. A view would change, because optimisers write to parameters."""
     return np.array(x.detach().resolve_conj().numpy())
 
 
 def loss_of(outputs, torch):
-    """A number that depends on every element of every result: a scalar result itself, otherwise weighted sums."""
+    """Returns a number that depends on every element of every result: a scalar result itself, otherwise weighted sums."""
     total = 0.0
     for x in leaves(outputs, torch):
         x = torch.view_as_real(x) if x.is_complex() else x
@@ -213,7 +214,7 @@ def loss_of(outputs, torch):
 
 
 def cast(x, dtype, torch):
-    """Nested arguments with floating-point tensors of another dtype."""
+    """Converts the floating-point tensors of nested arguments to another dtype."""
     if isinstance(x, torch.Tensor):
         return x.to(dtype) if x.is_floating_point() and not getattr(x, "is_sparse", False) else x
     if isinstance(x, (list, tuple)):
@@ -222,12 +223,12 @@ def cast(x, dtype, torch):
 
 
 def stateful(model):
-    """Parameters and buffers by name."""
+    """Returns parameters and buffers by name."""
     return {**dict(model.named_parameters()), **dict(model.named_buffers())} if hasattr(model, "named_parameters") else {}
 
 
 def run_entry(code, torch, draws, state, wide):
-    """Builds a model, gives it `state` if there is one, and runs it. Gives its state, outputs, gradients and losses."""
+    """Builds a model, loads `state` if there is one, and runs it. Returns its state, outputs, gradients and losses."""
     setup, make, give = code
     space = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np, "definitions": definitions,
              "x": lambda *s: torch.randn(*s), "ints": lambda high, *s: torch.randint(0, high, s)}
@@ -284,11 +285,11 @@ def run_entry(code, torch, draws, state, wide):
 
 
 class Late(Exception):
-    """An entry took longer than `PATIENCE`."""
+    """Raised if an entry takes longer than `PATIENCE`."""
 
 
 def work(package, folder, repository, answers, only):
-    """A process: runs the entries of one repository with one package. The second package takes the state of the first one."""
+    """Runs the entries of one repository with one package, in a process. The second package uses the state of the first."""
     import public_entries
 
     sys.argv = ["program"]
@@ -340,7 +341,7 @@ def work(package, folder, repository, answers, only):
 
 
 def entries(text, only=""):
-    """The entries of a repository: names and code (setup, model, inputs). A line without `|` is setup for all that follow."""
+    """Parses the entries of a repository: names and code (setup, model, inputs). A line without `|` is setup for all later entries."""
     shared = []
     for line in text.strip().splitlines():
         if "|" not in line:
@@ -353,7 +354,7 @@ def entries(text, only=""):
 
 
 def far(ours, theirs, bound):
-    """The difference of two arrays, or `None`."""
+    """Describes the difference of two arrays, or returns `None`."""
     if ours.shape != theirs.shape:
         return f"shape {ours.shape}, not {theirs.shape}"
     if theirs.dtype.kind in "biu":
@@ -366,7 +367,7 @@ def far(ours, theirs, bound):
 
 
 def difference(ours, theirs):
-    """The difference of an entry's results, or `None`."""
+    """Describes the difference of an entry's results, or returns `None`."""
     if "error" in ours:
         return ours["error"]
     close = CLOSE if theirs["is_wide"] else SINGLE
@@ -391,7 +392,7 @@ def difference(ours, theirs):
 
 
 def run(folder, only="", entry="", report=print):
-    """Runs all repositories that are there. Gives `{repository: (equal, entries, refused by PyTorch)}`."""
+    """Runs all repositories that exist in the folder. Returns `{repository: (equal, entries, refused by PyTorch)}`."""
     import public_entries
 
     table = collections.OrderedDict()

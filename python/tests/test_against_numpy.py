@@ -8,11 +8,11 @@ import pytest
 import gradus
 from oracle import array
 
-# --- layouts: the same array, held in different ways ---------------------------------------------------------------
+# --- layouts: the same array, stored in different ways ---------------------------------------------------------------
 
 
 def layouts(a):
-    """Tensors that all hold `a`: as it is, transposed, sliced out of a larger one, flipped, spread out."""
+    """Returns tensors that are equal to `a`, with different layouts: contiguous, transposed, sliced, flipped, strided."""
     t = gradus.tensor
     yield "contiguous", t(a)
     if a.ndim >= 2:
@@ -59,7 +59,7 @@ UNARY = [
     ("isnan", np.isnan, "any"), ("isinf", np.isinf, "any"), ("isfinite", np.isfinite, "any"), ("logical_not", np.logical_not, "any"),
     ("deg2rad", np.deg2rad, "any"), ("rad2deg", np.rad2deg, "any"), ("sinc", np.sinc, "any"),
 ]
-# float32 may be off by its own rounding
+# float32 may differ by its own rounding
 TOLERANCE = {np.float64: 1e-12, np.float32: 3e-6}
 
 
@@ -217,7 +217,7 @@ def test_first_of_short_and_long_rows(dtype, largest):
     if rows.dtype.kind == "f":
         rows[0, 2] = rows[1, 5] = np.nan
     x = gradus.tensor(rows)
-    # Long rows are sorted by other code: the same elements, followed by many that come last.
+    # Other code sorts long rows. These have the same elements, followed by many that are sorted to the end.
     worst = -9 if largest else 9
     long = gradus.cat([x, gradus.full((3, 300), worst, dtype=x.dtype)], 1)
     for a, b in [(x, long), (x.T.contiguous().T, long)]:
@@ -236,7 +236,7 @@ def test_booleans():
             check(~x, ~a, what=layout)
 
 
-# what reduces a row and then gives a value for each of its elements
+# functions that reduce a row, and then return a value for each of its elements
 BY_ROW = [
     ("softmax", lambda x: x.softmax(-1), lambda a: np.exp(a) / np.exp(a).sum(-1, keepdims=True)),
     ("log_softmax", lambda x: x.log_softmax(-1), lambda a: a - np.log(np.exp(a).sum(-1, keepdims=True))),

@@ -1,4 +1,4 @@
-"""PyTorch as oracle for functions: a line each, evaluated with both libraries, values and gradients in float64.
+"""Compares functions with PyTorch: each line is evaluated with both libraries; values and gradients are compared in float64.
 
 In an expression `t` is the library, `F` its `nn.functional`, and `x, y, z, w` are the inputs in order. Gradients of all
 floating point inputs are compared, from random cotangents. The bound is 1e-9 unless a line states another.
@@ -14,22 +14,22 @@ rng = np.random.default_rng(2024)
 
 
 def f(*shape):
-    """Normal."""
+    """Draws normal numbers."""
     return rng.standard_normal(shape)
 
 
 def pos(*shape):
-    """Between 0.3 and 2.3."""
+    """Draws numbers between 0.3 and 2.3."""
     return 0.3 + 2 * rng.random(shape)
 
 
 def unit(*shape):
-    """Between -0.9 and 0.9."""
+    """Draws numbers between -0.9 and 0.9."""
     return 1.8 * rng.random(shape) - 0.9
 
 
 def prob(*shape):
-    """Between 0.05 and 0.95."""
+    """Draws numbers between 0.05 and 0.95."""
     return 0.05 + 0.9 * rng.random(shape)
 
 
@@ -42,7 +42,7 @@ def mask(*shape):
 
 
 def spd(*shape):
-    """Symmetric positive definite."""
+    """Draws a symmetric positive definite matrix."""
     a = rng.standard_normal(shape)
     return a @ a.swapaxes(-1, -2) + 0.5 * np.eye(shape[-1])
 
@@ -62,7 +62,7 @@ BINARY = "add sub mul div maximum minimum fmax fmin hypot atan2 logaddexp eq ne 
 CASES = [(f"t.{name}(x)", [draw(*A)]) for draw, names in UNARY.items() for name in names.split()]
 CASES += [(f"t.{name}(x, y)", [f(3, 1), f(4)]) for name in BINARY.split()]
 CASES += [
-    # pointwise with more to them
+    # pointwise functions with more arguments
     ("t.pow(x, y)", [pos(3, 4), f(4)]), ("x ** 3", [f(*A)]), ("x ** 2.5", [pos(*A)]), ("2.0 ** x", [f(*A)]), ("x ** -1", [pos(*A)]),
     ("t.remainder(x, y)", [f(*A), pos(4)]), ("t.fmod(x, y)", [f(*A), pos(4)]), ("x // y", [f(*A), pos(4)], {"grad": False}), ("x % 0.7", [f(*A)]),
     ("t.true_divide(x, y)", [f(*A), pos(4)]), ("t.floor_divide(x, y)", [f(*A), pos(4)], {"grad": False}), ("t.div(x, y, rounding_mode='trunc')", [f(*A), pos(4)]),
@@ -190,7 +190,7 @@ def test_function(text, inputs, options):
     bound = options.get("bound", 1e-9)
     same(ours, theirs, rtol=bound, atol=bound, what="values")
     for i, (a, b) in enumerate(zip(our_grads, their_grads)):
-        if a is None or b is None:  # a gradient that is zero throughout may also be none
+        if a is None or b is None:  # a gradient of zeros may also be `None`
             for g in (a, b):
                 assert g is None or not np.any(np.asarray(g.numpy())), f"gradient {i}: ours {a}, theirs {b}"
         else:

@@ -1,5 +1,5 @@
-"""Things that programs do in addition to calling functions: views that write through, classes of exceptions, hooks, draws, distributions, lazy
-layers, gradient checks. Each case is run with both packages."""
+"""Behaviour that programs rely on in addition to functions: writes through views, classes of exceptions, hooks, draws, distributions,
+lazy layers, gradient checks. Each case is run with both packages."""
 
 import copy
 import warnings
@@ -429,7 +429,7 @@ def test_statistics_inside_of_transforms():
         gradus.vmap(lambda x: plain(x))(x.reshape(2, 4, 3))
     for name, value in before.items():
         assert gradus.equal(plain.state_dict()[name], value)
-    plain(x)  # and it is as good as before
+    plain(x)  # and it still works
 
 
 def test_what_is_made_inside_may_be_changed():
@@ -515,7 +515,7 @@ def test_notebooks_show_compiled_functions():
 
 
 def written_without_recording(t):
-    """Of inner tensors the value is replaced, and not where it comes from."""
+    """An assignment to the data of an inner tensor replaces its value, but not its history."""
     out = []
     for write in (
         lambda h: h.data.clamp_(min=0),

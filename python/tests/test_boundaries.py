@@ -1,4 +1,4 @@
-"""Where Python and the native module meet: nested arguments, shared memory, signals, constructors, programs under autograd."""
+"""Tests the boundary of Python and the native module: nested arguments, shared memory, signals, constructors, autograd."""
 
 import os
 import signal
@@ -58,7 +58,7 @@ def test_functions_with_backward_of_their_own():
         @staticmethod
         def backward(ctx, g):
             (x,) = ctx.saved_tensors
-            return 7 * ctx.n * g * x ** (ctx.n - 1), None  # seven times too large, so that it is seen
+            return 7 * ctx.n * g * x ** (ctx.n - 1), None  # seven times too large, so that a test can see it
 
     x = gradus.tensor([2.0, 3.0], requires_grad=True)
     Power.apply(x, 3).sum().backward()
@@ -134,7 +134,7 @@ def test_arrays_of_all_dtypes_and_layouts(dtype):
         assert not a.flags.writeable and not a.flags.owndata
         with pytest.raises(ValueError):
             a.flags.writeable = True
-    a = gradus.ones(4).to(x.dtype).numpy()  # which lives longer than the tensor
+    a = gradus.ones(4).to(x.dtype).numpy()  # the array outlives the tensor
     assert gradus.zeros(4).to(x.dtype).numpy().tolist() == [0] * 4 and a.tolist() == [1] * 4
 
 
@@ -152,12 +152,12 @@ def test_other_threads_run_while_kernels_do():
         turns += 1
         time.sleep(0.001)
     worker.join()
-    assert turns > 10, turns  # with Python's lock held, a turn or two between products
+    assert turns > 10, turns  # at most one or two, if products held the lock of Python
 
 
 def test_memory_is_shared_both_ways():
     a = np.arange(6, dtype="float32").reshape(2, 3)
-    array = getattr(np, "from_dlpack", None) or np._from_dlpack  # as older versions call it
+    array = getattr(np, "from_dlpack", None) or np._from_dlpack  # the call of older versions
     x = gradus.from_dlpack(a)
     assert array(x).ctypes.data == x.data_ptr() == a.ctypes.data
     assert gradus.from_numpy(a).data_ptr() == a.ctypes.data and gradus.as_tensor(a).numpy().ctypes.data == a.ctypes.data

@@ -1,4 +1,4 @@
-"""Pointwise ops of the catalog in Python: every op has a name, and those without a name of their own are installed."""
+"""Pointwise ops of the catalog in Python: every op has a name, and those without another name are installed."""
 
 import numpy as np
 import pytest

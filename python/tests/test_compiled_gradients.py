@@ -20,7 +20,7 @@ def vector(t, values=V):
 
 
 def copies(*tensors):
-    """Copies: PyTorch adds to gradients in place."""
+    """Copies gradients, because PyTorch adds to them in place."""
     return [x if x is None else x.detach().clone() for x in tensors]
 
 
@@ -67,7 +67,7 @@ def clipped_after_adding(t, jit):
 
 
 def whole_steps(t, jit):
-    """`zero_grad()` first, last, or never."""
+    """Runs complete steps with `zero_grad()` first, last, or never."""
     found = []
     for when in ("first", "last", "never"):
         net = layers(t, 3, 2)
@@ -90,7 +90,7 @@ def whole_steps(t, jit):
 
 
 def arguments(t, jit):
-    """Leaves, and what was computed from leaves."""
+    """Passes leaves, and tensors computed from leaves, as arguments."""
     x, base, found = leaf(t), leaf(t, (3.0, 4.0, 5.0)), []
 
     def f(x, y):
@@ -127,7 +127,7 @@ def for_inner_tensors(t, jit):
         h = w * x
         h.pow(2).sum().backward(inputs=[h, w], retain_graph=True)
         first = h.grad * 1
-        h.pow(3).sum().backward()  # nobody asked to retain it
+        h.pow(3).sum().backward()  # `retain_grad` was not called
         return first, h.grad * 1, w.grad * 1
 
     f = jit(f)

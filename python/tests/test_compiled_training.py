@@ -83,7 +83,7 @@ def test_state_loaded_after_compiling():
     opt.load_state_dict(middle["opt"])
     schedule.load_state_dict(rates)
     np.testing.assert_allclose(run(compiled, schedule, range(5, 10)), second, rtol=1e-10)
-    net.load_state_dict(begin[0])  # and from the start, where there was no state yet
+    net.load_state_dict(begin[0])  # and from the start, without state
     opt.load_state_dict(begin[1])
     schedule.load_state_dict(begin[2])
     np.testing.assert_allclose(run(compiled, schedule, range(5)), first, rtol=1e-10)
@@ -91,7 +91,7 @@ def test_state_loaded_after_compiling():
 
 
 def plain(value):
-    """A copy that shares nothing."""
+    """Returns a copy that shares no memory."""
     if isinstance(value, dict):
         return {k: plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -209,7 +209,7 @@ def test_an_argument_changed_in_place_is_differentiated():
 
 
 def passes(compiled):
-    """Backward passes inside of a function, steps outside: the gradients after each call."""
+    """Runs backward passes inside of a function and steps outside; returns the gradients after each call."""
     gradus.manual_seed(4)
     net = nn.Linear(3, 2).double()
     opt, found = optim.SGD(net.parameters(), lr=0.1), []
@@ -279,7 +279,7 @@ def test_gradients_from_outside_are_seen():
         step()
         assert (w - before).tolist() == [-value / 2] * 2
     w.grad, before = None, w.detach().clone()
-    step()  # another program, which has nothing to do
+    step()  # another program, which is empty
     assert w.tolist() == before.tolist()
 
 

@@ -1,4 +1,4 @@
-"""Single points where values, gradients, errors or times of the core once differed from what they should be."""
+"""Regression tests of single values, gradients, errors and times of the core."""
 
 import gc
 import math
@@ -19,7 +19,7 @@ nan, inf = math.nan, math.inf
 
 
 def both(f):
-    """The results of a function of the library, with ours and with PyTorch."""
+    """Runs a function of the library with this package and with PyTorch; returns both results."""
     return f(gradus), f(torch)
 
 
@@ -141,7 +141,7 @@ def test_integers_divided_by_0_are_an_error_eagerly_and_compiled(name):
         assert g(a, gradus.tensor([2, 3])).tolist() == f(a, gradus.tensor([2, 3])).tolist()
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         gradus.jit(lambda a: f(a, 0))(a)
-    # A divisor from outside, which changes after the function was compiled.
+    # The function reads a divisor from outside, which changes after it was compiled.
     divisor = gradus.tensor([2, 3])
     outer = gradus.jit(lambda a: f(a, divisor))
     assert outer(a).tolist() == f(a, divisor).tolist()
@@ -152,7 +152,7 @@ def test_integers_divided_by_0_are_an_error_eagerly_and_compiled(name):
     assert not compiled(gradus.tensor([5.0]), gradus.tensor([0.0])).isfinite().any()
 
 
-# Draws and factorisations of what is not finite
+# Draws and factorisations of values that are not finite
 
 
 def test_poisson_of_nan_and_infinity():
@@ -224,7 +224,7 @@ print("done")
 @pytest.mark.parametrize("name", CHAINS)
 def test_a_long_chain_of_views_is_read_and_written(name):
     step, _ = CHAINS[name]
-    # In a process of its own: a stack that overflows ends it.
+    # Runs in its own process, because a stack overflow ends the process.
     program = CHAIN.format(n=100_000, step=step, leaf="", recorded=True)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "done", done.stderr[-2000:]
@@ -402,7 +402,7 @@ def test_ctrl_c_takes_effect_soon(name):
     program = STOP.format(setup=setup, call=call)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     word, late = (done.stdout.split() + ["", ""])[:2]
-    # Time of the processor, not of the clock: other programs may have the processor.
+    # Processor time instead of clock time, because other programs may use the processor.
     assert word == "stopped" and float(late) < 0.3, done.stdout + done.stderr[-2000:]
 
 
@@ -449,7 +449,7 @@ def test_gradients_of_quantiles_for_their_shares(name, dim, keepdim):
 ])
 def test_overlapping_max_pools_as_in_pytorch(kernel, stride, padding, dilation, ceil):
     rng = np.random.default_rng(5)
-    # Few different values: many ties, of which the first counts.
+    # Few different values give many ties, of which the first counts.
     values = rng.integers(-2, 3, size=(2, 3, 11, 9)).astype(np.float64)
     values[0, 0, :6, :6] = -inf
     values[1, 2, 3, 4] = nan

@@ -14,7 +14,7 @@ ROWS = np.array([[2, 1, 1], [0, 3, 3], [2, 1, 1], [0, 2, 9]])
 MASK = np.array([[True, False, True, True, False], [False] * 5, [True] * 5, [False, True, False, True, True]])
 WITH_NAN = np.where(rng.random((4, 5)) < 0.3, math.nan, MATRIX)
 
-#: `t` is the package; A, v, w, rows, mask and nan are tensors of it.
+#: `t` is the package; A, v, w, rows, mask and nan are its tensors.
 EQUAL = """
 t.logspace(0, 2, 5, device="cpu", dtype=t.float64)
 t.logspace(-1, 1, 4, base=2.0, dtype=t.float64)

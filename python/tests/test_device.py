@@ -173,7 +173,7 @@ def test_default_device():
         assert gradus.nn.Linear(2, 3).weight.device == WGPU
         assert gradus.from_numpy(rand(2)).device.type == "cpu"
         x = gradus.ones(3, device="cpu")
-        x[gradus.tensor([0, 2], device="cpu")] = 5  # what functions make inside does not follow the default
+        x[gradus.tensor([0, 2], device="cpu")] = 5  # tensors that functions make internally do not use the default device
         assert x.diag().cumsum(0).device.type == "cpu" and x.tolist() == [5, 1, 5]
     finally:
         gradus.set_default_device(None)
@@ -206,7 +206,7 @@ IMAGE, KERNEL = rand(2, 3, 8, 8), rand(5, 3, 3, 3, seed=3) * 0.2
 IDS, CLASSES = np.array([3, 0, 3, 1]), np.array([5, 0, 2, 2])
 MASK = A > 0
 
-#: Functions of a library `t`, its functional module `f`, and arrays as tensors; floats are differentiated.
+#: Expressions of a library `t`, its functional module `f`, and tensors; float tensors are differentiated.
 OPERATIONS = {
     "elementwise": (lambda t, f, a, b: (a * b + t.sin(a) - t.exp(b) / (1 + a * a)).tanh(), A, B),
     "numbers": (lambda t, f, a: 2 * a - 1 + a**2 / 3, A),
@@ -266,7 +266,7 @@ def results(value):
 @needs_torch
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operations(name):
-    """Values and gradients are those of PyTorch, and on the device."""
+    """Values and gradients equal those of PyTorch, and are on the device."""
     function, *arrays = OPERATIONS[name]
     theirs = [torch.tensor(x, requires_grad=x.dtype.kind == "f") for x in arrays]
     ours = [gradus.tensor(x, device="wgpu", requires_grad=x.dtype.kind == "f") for x in arrays]
@@ -292,7 +292,7 @@ def test_operations(name):
 
 
 def test_functions_in_wide_dtypes_run_on_the_cpu():
-    """Composed functions that compute in float64 take their operands to the CPU and bring their results back."""
+    """Composed functions that compute in float64 move their operands to the CPU, and their results back."""
     rates = gradus.full((40,), 3.0)
     gradus.manual_seed(0)
     expected = gradus.poisson(rates)
@@ -439,7 +439,7 @@ def test_two_devices_are_refused():
                   lambda: F.linear(x, y), lambda: F.mse_loss(x, y), lambda: gradus.jit(lambda a: a + y)(x), lambda: x.add_(y)):
         with pytest.raises(RuntimeError, match=words):
             mixed()
-    assert (x + gradus.tensor(2.0)).tolist() == [[3.0] * 3] * 2  # a number of the CPU goes along
+    assert (x + gradus.tensor(2.0)).tolist() == [[3.0] * 3] * 2  # a scalar tensor of the CPU is accepted too
     assert (2 * x).device == WGPU
 
 

@@ -40,7 +40,7 @@ WORDS = np.random.default_rng(2).integers(0, 11, (4, 6))
 
 
 def train(model, inputs, targets, make, steps=5):
-    """Losses of some steps."""
+    """Returns the losses of some steps."""
     optimizer, losses = make(model.parameters()), []
     for _ in range(steps):
         optimizer.zero_grad()
@@ -127,7 +127,7 @@ def test_a_compiled_step_learns_alike():
 
 
 def test_layers():
-    """Layers that make tensors of their own make them where their input is."""
+    """Layers that make tensors make them on the device of their input."""
     gradus.manual_seed(0)
     layers = [
         (nn.LSTM(6, 5, batch_first=True), rand(2, 4, 6)), (nn.GRU(6, 5), rand(4, 2, 6)), (nn.MultiheadAttention(6, 2), None),
@@ -173,7 +173,7 @@ def test_modules_move_in_place():
 
 @pytest.mark.parametrize("name", ["SGD", "Adam"])
 def test_optimizers_follow_parameters(name):
-    """Made before the move or after it, and also after steps on the other device."""
+    """Optimizers may be made before or after the move, and also after steps on the other device."""
     gradus.manual_seed(0)
     reference, model = mlp(), mlp()
     model.load_state_dict(reference.state_dict())
@@ -218,7 +218,7 @@ def test_loaders_ignore_pinned_memory():
 
 
 def test_distributions_draw_where_their_parameters_are():
-    """Also those that compute in float64, which run on the CPU and give the same draws."""
+    """Distributions that compute in float64 run on the CPU, and draw the same numbers."""
     make = [lambda d, t: d.Normal(t, 1.0), lambda d, t: d.Uniform(t, t + 1), lambda d, t: d.Exponential(t), lambda d, t: d.Gamma(t, t),
             lambda d, t: d.Beta(t, t), lambda d, t: d.Binomial(5, t / 4), lambda d, t: d.Categorical(logits=t), lambda d, t: d.Independent(d.Normal(t, t), 1)]
     for one in make:
@@ -235,7 +235,7 @@ def test_distributions_draw_where_their_parameters_are():
 
 
 def test_functions_of_layers():
-    """Those that are composed make tensors where their operands are."""
+    """Composed functions make tensors on the device of their operands."""
     x = gradus.tensor(rand(1, 2, 6))
     pooled, where = F.max_pool1d(x, 2, return_indices=True)
     found = F.max_unpool1d(pooled.to("wgpu"), where.to("wgpu"), 2)

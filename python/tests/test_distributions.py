@@ -123,7 +123,7 @@ def test_rates_of_poisson_draws():
 
 
 def test_gamma_draws_move_with_their_concentration():
-    """Beside finite differences of how likely smaller draws are, which is `x` and `a` alone: 1 - exp(-x) sum(x^k / k!) at whole `a`."""
+    """The derivative equals finite differences of the distribution function, which is 1 - exp(-x) sum(x^k / k!) for integer `a`."""
     d = gradus.distributions
     gradus.manual_seed(5)
     a = gradus.tensor([0.02, 0.7, 1.0, 3.0, 40.0, 2000.0], dtype=gradus.float64, requires_grad=True)
@@ -131,7 +131,7 @@ def test_gamma_draws_move_with_their_concentration():
     draws.mean(0).sum().backward()  # the mean is a / 2
     assert (a.grad - 0.5).abs().max().item() < 0.02
     a.grad = None
-    (d.Gamma(a, 2.0).rsample((40000,)) ** 2).mean(0).sum().backward()  # of the square it is a (a + 1) / 4
+    (d.Gamma(a, 2.0).rsample((40000,)) ** 2).mean(0).sum().backward()  # the mean of the square is a (a + 1) / 4
     assert ((a.grad - (2 * a.detach() + 1) / 4) / a.grad).abs().max().item() < 0.06
     shares = d.Beta(a[1:4], a[2:5]).rsample((20000,))
     a.grad = None
@@ -147,16 +147,16 @@ def test_gamma_draws_move_with_their_concentration():
 
 @needs_torch
 def test_slopes_of_gamma_draws():
-    from gradus.distributions.counted import _moves
+    from gradus.distributions.counted import _draw_derivative
 
-    # A seed, because PyTorch's slope is an approximation that errs by 0.4 % at rare draws (a = 0.01, x = 4.05).
+    # Seeded, because PyTorch's derivative has an error of 0.4 % at rare draws (a = 0.01, x = 4.05).
     torch.manual_seed(1)
     a = torch.tensor([0.01, 0.3, 1.0, 1.7, 8.0, 60.0, 900.0, 5e3, 1e6], dtype=torch.float64)
     x = torch.distributions.Gamma(a, 1.0).sample((200,)).clamp(min=1e-290)
-    found = _moves(gradus.tensor(a.numpy()).expand(200, 9), gradus.tensor(x.numpy()))
+    found = _draw_derivative(gradus.tensor(a.numpy()).expand(200, 9), gradus.tensor(x.numpy()))
     below, step = torch.special.gammainc, 1e-4 * a
     slope = (below(a - step, x) - below(a + step, x)) / (2 * step) / torch.distributions.Gamma(a, 1.0).log_prob(x).exp()
-    assert ((torch.tensor(found.numpy()) / slope - 1).abs().quantile(0.9, 0)[:7] < 1e-5).all()  # differences are no better beyond
+    assert ((torch.tensor(found.numpy()) / slope - 1).abs().quantile(0.9, 0)[:7] < 1e-5).all()  # finite differences are not accurate beyond this
     assert ((torch.tensor(found.numpy()) / torch._standard_gamma_grad(a.expand(200, 9), x) - 1).abs() < 1e-3).all()
 
 
@@ -172,7 +172,7 @@ def test_made_of_others():
         squashed.log_prob(x).sum().backward()
         draw = squashed.rsample((3,))
         at_ends = d.TransformedDistribution(d.Normal(m + 40, s), [d.TanhTransform(cache_size=1)])
-        assert bool(at_ends.log_prob(at_ends.rsample()).isfinite().all())  # the inverse is known where rounding loses it
+        assert bool(at_ends.log_prob(at_ends.rsample()).isfinite().all())  # the inverse is cached, so rounding does not lose it
         whole = d.TransformedDistribution(d.Independent(d.Normal(m, s), 1), [d.AffineTransform(1.0, -2.0), d.SigmoidTransform()])
         grown = d.ComposeTransform([d.AffineTransform(0.5, w[0]), d.ExpTransform()])
         mixed = d.MixtureSameFamily(d.Categorical(w), d.Normal(t.stack([m, m + 1]), t.stack([s, s])))
@@ -197,7 +197,7 @@ WIDER = {
 
 
 def answer(made, ask, x):
-    """A property of a distribution, or `None` if it is not implemented."""
+    """Returns a property of a distribution, or `None` if it is not implemented."""
     try:
         value = getattr(made, ask)
         return value() if ask == "entropy" else value(x.clamp(0.1, 0.9) if ask == "icdf" else x) if ask in ("cdf", "icdf") else value

@@ -1,4 +1,4 @@
-"""Every example in a docstring of the package runs and gives what it says."""
+"""Runs every example in a docstring of the package, and compares its output."""
 
 import doctest
 import importlib
@@ -42,7 +42,7 @@ def test_public_classes_have_examples():
 
 
 def public():
-    """Every function and method that users see, once, with its name."""
+    """Returns every public function and method once, with its name."""
     F, seen = gradus.nn.functional, set()
     places = [("gradus.Tensor", gradus.Tensor), ("gradus", gradus), ("gradus.nn.functional", F), ("gradus.linalg", gradus.linalg), ("gradus.fft", gradus.fft),
               ("gradus.func", gradus.func), ("gradus.autograd", gradus.autograd), ("gradus.nn.init", gradus.nn.init), ("gradus.nn.utils", gradus.nn.utils),

@@ -1,4 +1,4 @@
-"""Traced functions and their gradients as equations: no op is left as the text of a graph, and the equations run to the same values."""
+"""Traced functions and their gradients as equations: every op can be written as equations, and the equations compute the same values."""
 
 import numpy as np
 import pytest
@@ -103,7 +103,7 @@ CASES = {
 
 
 def values(graph, text, args, names):
-    """The results of equations for arguments with the names of the graph's inputs."""
+    """Computes the results of equations for arguments with the names of the graph's inputs."""
     program = gradus.Program(text)
     given = {n: a for n, a in zip(graph.inputs, args) if n in program.inputs}
     found = program.run(given, dtype=gradus.float64, only=names)

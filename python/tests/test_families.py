@@ -28,7 +28,7 @@ def rope(**other):
 LLAMA3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)
 YARN = dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=16)
 
-#: Name of a configuration's class, and its values.
+#: The name of each configuration's class, and its values.
 CASES = {
     "llama": ("Llama", sizes()),
     "llama tied": ("Llama", sizes(tie_word_embeddings=True, num_key_value_heads=4, rms_norm_eps=1e-5)),
@@ -71,7 +71,7 @@ CASES = {
 
 
 def make(folder, name, seed=0):
-    """A model with random weights, larger than the usual first ones so that every part counts, and its folder."""
+    """Makes a model, and its folder. Random weights are larger than usual initial values, so that every part has an effect."""
     kind, values = CASES[name]
     config = getattr(T, f"{kind}Config")(**values)
     config._attn_implementation = "eager"
@@ -91,7 +91,7 @@ def theirs(model, ids):
 
 
 def greedy(model, ids, count):
-    """Tokens with the largest logits, and the least difference to the second ones."""
+    """Generates the tokens with the largest logits; also returns the smallest difference to the second largest logit."""
     ids, gap = list(ids), np.inf
     for _ in range(count):
         logits = theirs(model, ids)[-1]
@@ -108,7 +108,7 @@ def check(model, path, bound=1e-4):
     right = theirs(model, IDS)
     ours = gradus.models.load(path)
     np.testing.assert_allclose(array(ours.logits(IDS)), right, atol=bound, rtol=0)
-    # The prompt at once with padding, then token by token.
+    # Computes the prompt at once with padding, then token by token.
     for n in [21, *range(22, 41)]:
         np.testing.assert_allclose(array(ours.logits_after(IDS[:n])), right[n - 1], atol=bound, rtol=0, err_msg=f"{n} tokens")
     expected, gap = greedy(model, IDS[:20], 12)
@@ -123,7 +123,7 @@ def test_logits_and_tokens_are_those_of_transformers(name, tmp_path):
 
 
 def test_older_configurations_mean_the_same(tmp_path):
-    """Keys of files that were written before `rope_parameters` and `layer_types`."""
+    """Tests keys of configurations that are older than `rope_parameters` and `layer_types`."""
     for name in ["llama 3", "gemma3 scaled", "qwen2 window", "gemma2", "llama linear"]:
         folder = tmp_path / name.replace(" ", "-")
         model = make(folder, name)

@@ -1,4 +1,4 @@
-"""Operations with gradients of their own: traced where they can be, run as they are where they look at elements."""
+"""Operations with custom gradients: they are traced, or run untraced if they read elements."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from gradus.autograd import Function
 
 
 class Clipped(Function):
-    """With `setup_context`."""
+    """A function with `setup_context`."""
 
     @staticmethod
     def forward(x, most):

@@ -1,4 +1,4 @@
-"""Recording or not, as contexts and decorators; limits of dtypes; compositions as methods."""
+"""Contexts and decorators that turn recording on or off; limits of dtypes; compositions as methods."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
-"""The book's Python: the blocks of a page run in order, in one namespace, and what they print is compared with the page.
+"""Runs the Python blocks of the book: those of a page in order, in one namespace. Compares their output with the page.
 
 A block `python` is run with Gradus, `python torch` and `python jax` with those packages where they are installed, each in a
-namespace of its own. A block `output` directly after one is what it prints; `…` in it stands for anything within a line. A comment
+namespace of its own. A block `output` directly after one is its output, in which `…` stands for anything within a line. A comment
 `<!-- python … -->` is run, but not shown. `python norun` is only compiled: it needs files that the tests do not have.
 `GRADUS_BLESS=1` writes the outputs that differ into the pages.
 """
@@ -25,7 +25,7 @@ OTHERS = ["torch", "jax"]
 
 
 def blocks(text):
-    """Language, words, text and the span of the text, of every block of a page."""
+    """Returns language, words, text and the span of the text of every block of a page."""
     found = []
     for match in FENCE.finditer(text):
         if match["hidden"] is not None:
@@ -44,7 +44,7 @@ def agrees(shown, found):
 
 
 def run(page, which, monkeypatch, tmp_path):
-    """Runs the blocks of a page for one package; gives how many ran, and spans with what was found instead."""
+    """Runs the blocks of a page for one package; returns the number of blocks run, and spans of outputs that differ, with the output."""
     text = (DOCS / page).read_text("utf-8")
     all_blocks = blocks(text)
     names = {"__name__": "guide"}
@@ -55,7 +55,7 @@ def run(page, which, monkeypatch, tmp_path):
     for i, (language, words, code, span) in enumerate(all_blocks):
         if language != "python" or ([w for w in words if w in OTHERS] or ["gradus"]) != [which]:
             continue
-        # Line numbers of errors are those of the page.
+        # Empty lines in front give errors the line numbers of the page.
         program = compile("\n" * text[: span[0]].count("\n") + code, f"docs/{page}", "exec")
         if "norun" in words:
             continue
@@ -93,7 +93,7 @@ def test_page(page, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_the_other_spelling(other, monkeypatch, tmp_path):
-    """Blocks of other packages print what the page shows, which is what ours print."""
+    """Blocks of other packages print the output on the page, which is that of this package."""
     pages = [page for page in PAGES if f"```python {other}" in (DOCS / page).read_text("utf-8")]
     assert pages
     peer_or_skip(other)

@@ -1,4 +1,4 @@
-"""`grad_fn`: the recorded operations of a tensor, next to PyTorch's."""
+"""Compares `grad_fn`, the recorded operations of a tensor, with PyTorch's."""
 
 import pytest
 
@@ -9,7 +9,7 @@ pytestmark = needs_torch
 
 
 def shape_of(node):
-    """The graph before a node: operations with their edges, numbered in the order of a walk. Leaves are numbered too."""
+    """Returns the graph before a node: operations and leaves with their edges, numbered in the order of a traversal."""
     numbers, nodes, todo = {}, [], [node]
     while todo:
         at = todo.pop()

@@ -1,7 +1,7 @@
 """Indexing and assignment in all forms against NumPy: fixed forms, then random ones.
 
-In one point NumPy and PyTorch differ, and here PyTorch is followed: a single integer takes its axis away before all else,
-so it does not count as an array next to other arrays. `staged` says so to NumPy.
+NumPy and PyTorch differ in one point, in which `gradus` follows PyTorch: a single integer removes its axis before other indices
+apply, so it is not treated as an array. `staged` applies such integers first, so that NumPy does the same.
 """
 
 import itertools
@@ -27,7 +27,7 @@ FORMS = [
 
 
 def staged(a, index):
-    """A view of `a` with single integers applied, and what is left of the index."""
+    """Returns a view of `a` with single integers applied, and the rest of the index."""
     first, rest = [], []
     for part in index:
         single = isinstance(part, (int, np.integer)) or (isinstance(part, np.ndarray) and part.ndim == 0)
@@ -44,7 +44,7 @@ def staged(a, index):
 
 
 def to_ours(index):
-    """Arrays as tensors; all else as it is."""
+    """Converts arrays to tensors; returns other objects unchanged."""
     return tuple(gradus.tensor(part) if isinstance(part, np.ndarray) else part for part in index)
 
 
@@ -89,7 +89,7 @@ def test_writing(index):
 
 
 def random_part(rng, n):
-    """An index for an axis of `n` elements."""
+    """Draws an index for an axis of `n` elements."""
     kind = rng.integers(0, 6)
     if kind == 0 and n:
         return int(rng.integers(-n, n))
@@ -122,7 +122,7 @@ def random_index(rng, shape):
     if len([p for p in parts if p is not None]) < len(shape) and rng.random() < 0.3:
         at = int(rng.integers(0, len(parts) + 1))
         tail = len([p for p in parts[at:] if p is not None])
-        # what follows the ellipsis counts from the end: keep it only where nothing with a fixed size follows
+        # indices after the ellipsis apply to the last axes, so it is used only if no index of fixed size follows
         if tail == 0:
             parts.insert(at, Ellipsis)
     return tuple(parts)

@@ -1,4 +1,4 @@
-"""Ctrl-C inside one long routine: it ends soon, and nothing that was there is changed."""
+"""Tests Ctrl-C inside one long routine: the routine ends soon, and existing tensors do not change."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# Lateness is work done since the signal, not time: other programs may have the processor.
+# The delay is measured as work done since the signal instead of time, because other programs may use the processor.
 STOP = """
 stopped = []
 def stop():

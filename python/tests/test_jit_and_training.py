@@ -10,7 +10,7 @@ from oracle import BOTH, compare
 
 
 def training(change, t, jit, steps=9, **settings):
-    """Numbers of a small training, with something done inside of each step and something between steps."""
+    """Returns numbers of a small training, with one action inside of each step and another between steps."""
     w = t.nn.Parameter(t.tensor([1.0, -2.0]))
     kind = settings.pop("kind", "SGD")
     opt = getattr(t.optim, kind)([w], lr=0.1, **settings)

@@ -1,4 +1,4 @@
-"""Compiled functions that read and change outside objects: every call has the effects of the function that is not compiled."""
+"""Compiled functions that read and change outside objects: every call has the effects of the uncompiled function."""
 
 import array
 import contextvars

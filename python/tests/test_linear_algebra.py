@@ -35,11 +35,11 @@ def spd(*shape):
     return a @ a.swapaxes(-1, -2) + np.eye(shape[-1])
 
 
-#: Larger than float32 can tell apart.
+#: Numbers whose differences float32 cannot represent.
 BIG = 2**40 + 1
 
 CASES = [
-    # Factors of sums: of the dtype of the result, and nothing of the input counts if beta is 0.
+    # Factors of sums have the dtype of the result, and the input is ignored if beta is 0.
     ("t.addmm(x, y, z, beta=1 + 2j, alpha=2 - 1j)", c(3, 5), c(3, 4), c(4, 5)),
     ("t.addmm(x, y, z, beta=3, alpha=2)", ints(3, 5) + BIG, ints(3, 4), ints(4, 5) + BIG),
     ("t.addmm(x, y, z, beta=0)", np.full((3, 5), NAN), f(3, 4), f(4, 5)),
@@ -107,7 +107,7 @@ CASES = [(case[0], case[1:]) for case in CASES]
 
 
 def both(text, inputs):
-    """Results and gradients of an expression, with each library."""
+    """Computes results and gradients of an expression with each library."""
     runs = []
     for library in (gradus, torch):
         given = tensors(library, inputs)
@@ -125,7 +125,7 @@ def test_function(text, inputs):
     (ours, our_grads), (theirs, their_grads) = both(text, inputs)
     same(ours, theirs, what="values")
     for i, (a, b) in enumerate(zip(our_grads, their_grads)):
-        if a is None or b is None:  # a gradient that is zero throughout may also be none
+        if a is None or b is None:  # a gradient of zeros may also be `None`
             assert all(g is None or not np.any(np.asarray(g.numpy())) for g in (a, b)), f"gradient {i}: ours {a}, theirs {b}"
         else:
             same(a, b, what=f"gradient {i}")
@@ -134,7 +134,7 @@ def test_function(text, inputs):
 @needs_torch
 @pytest.mark.parametrize("upper", [True, False])
 def test_cholesky_takes_upper(upper):
-    """`cholesky(upper=)`, which PyTorch itself has only in `linalg` by now, as function and method."""
+    """Tests `cholesky(upper=)` as function and method; PyTorch now has it in `linalg` only."""
     a = spd(2, 3, 3) + (np.tril if upper else np.triu)(f(3, 3), -1 if upper else 1)
     theirs, (gradient,) = both(f"t.linalg.cholesky(x, upper={upper})", [a])[1]
     for text in (f"t.cholesky(x, upper={upper})", f"t.cholesky(x, {upper})", f"x.cholesky(upper={upper})", f"x.cholesky({upper})"):

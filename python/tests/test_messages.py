@@ -1,4 +1,4 @@
-"""Errors: what a compiled function names when it fails as it runs, and that messages speak Python."""
+"""Errors: compiled functions name the line that fails at run time, and messages use Python's names."""
 
 import inspect
 import re
@@ -16,7 +16,7 @@ SOURCES = Path(__file__).parents[2] / "crates"
 
 
 def line_of(function, part):
-    """The number of the line of a function that holds this text."""
+    """Returns the number of the line of a function that contains this text."""
     lines, first = inspect.getsourcelines(function)
     return first + next(i for i, line in enumerate(lines) if part in line)
 

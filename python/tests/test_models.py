@@ -1,4 +1,4 @@
-"""Language models from files: logits of NumPy, texts that seeds and settings decide, streams, errors."""
+"""Language models from files: logits compared with NumPy, texts that depend on seeds and settings, streams, errors."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ GOLDEN = pathlib.Path(__file__).parents[2] / "crates/models/tests/golden"
 
 
 def visible(byte):
-    """A byte as tokenisers of bytes write it."""
+    """Returns the visible character as which tokenisers of bytes write a byte."""
     shown = [b for b in range(256) if 33 <= b <= 126 or 161 <= b <= 172 or 174 <= b]
     return chr(byte if byte in shown else 256 + sum(b not in shown for b in range(byte)))
 

@@ -1,4 +1,4 @@
-"""Functions of modules other than computing: registration, walking, state, hooks, copying, first values, utilities."""
+"""Tests functions of modules other than `forward`: registration, traversal, state, hooks, copies, initial values, utilities."""
 
 import copy
 import math

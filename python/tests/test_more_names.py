@@ -17,7 +17,7 @@ TALL, HOLES = rng.standard_normal((4, 3)), np.where(rng.random((3, 4)) < 0.3, ma
 BLOCK = rng.standard_normal((2, 3, 6))
 BYTES = bytearray(np.arange(1, 5, dtype="f4").tobytes())
 
-#: Expressions, and the arrays that they use.
+#: Expressions, each with the arrays that it uses.
 CASES = {
     "arcsinh": ("x.arcsinh()", A), "arccosh": ("(x.abs() + 1.5).arccosh()", A), "arctanh": ("(x / 9).arctanh()", A),
     "is_nonzero": ("t.tensor(x.sum().is_nonzero())", A), "prelu": ("x.prelu(y.abs().sum().reshape(1))", A, V), "hardshrink": ("x.hardshrink(0.3)", A),

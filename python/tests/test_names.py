@@ -8,7 +8,7 @@ from gradus import nn
 
 
 def inputs(graph):
-    """The names of a graph's inputs, which its text and `inputs` agree on."""
+    """Returns the names of a graph's inputs; checks that its text and `inputs` agree."""
     head = next(line for line in repr(graph).splitlines() if line.startswith("graph ("))
     assert all(f"{name}: " in head for name in graph.inputs)
     return graph.inputs

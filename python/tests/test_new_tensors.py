@@ -1,4 +1,4 @@
-"""New tensors: which dtype they have, and that they are copies, as PyTorch's are."""
+"""Dtypes of new tensors, and whether they are copies, compared with PyTorch."""
 
 import numpy as np
 import pytest

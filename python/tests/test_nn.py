@@ -19,7 +19,7 @@ def ints(high, *shape):
 
 
 def mask(*shape):
-    """Booleans, at least one false in every row."""
+    """Draws booleans with at least one false in every row."""
     m = rng.random(shape) < 0.4
     m[..., 0] = False
     return m
@@ -95,7 +95,7 @@ def probabilities(*shape):
 
 
 class Fixed(np.ndarray):
-    """An array that no gradient is asked for."""
+    """An array for which no gradient is computed."""
 
 
 def signs(*shape):
@@ -131,7 +131,7 @@ def make(library, text):
 
 
 def arguments(library, args):
-    """Nested arrays as tensors; other things as they are."""
+    """Converts nested arrays to tensors; returns other objects unchanged."""
     if isinstance(args, (list, tuple)):
         return type(args)(arguments(library, a) for a in args)
     return tensors(library, [args], grad=not isinstance(args, Fixed))[0] if isinstance(args, np.ndarray) else args
@@ -139,7 +139,7 @@ def arguments(library, args):
 
 def agree(text, args, training, rtol=1e-9):
     theirs = make(torch, text).double()
-    with torch.no_grad():  # ones and zeros at the start would hide mistakes
+    with torch.no_grad():  # random parameters, because initial ones and zeros would hide errors
         for p in theirs.parameters():
             p.add_(0.1 * torch.randn_like(p))
     ours = make(gradus, text).double()
@@ -218,7 +218,7 @@ def test_alpha_dropout_keeps_mean_and_variance():
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
 @pytest.mark.parametrize("text, args", LAYERS, ids=[text for text, _ in LAYERS])
 def test_layer_compiled(text, args, training):
-    """A compiled layer gives what the layer gives, and its gradients flow through the compiled function."""
+    """A compiled layer returns the results of the layer, and gradients flow through the compiled function."""
     runs = []
     for compiled in (False, True):
         gradus.manual_seed(11)

@@ -100,7 +100,7 @@ CASES = [
 
 
 def gradients(leaves):
-    """Gradients of all leaves; zeros where nothing flows, which the packages state differently."""
+    """Computes the gradients of all leaves. Missing gradients are zeros, because the packages represent them differently."""
     return [x.detach() * 0 if x.grad is None else x.grad for x in leaves]
 
 
@@ -139,7 +139,7 @@ def test_embedding_limits_norms_in_place(more, bag):
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_local_response_norm_of_integers(axes, size):
-    """The mean of squares is an integer, the result float32: a few of its units in the last place."""
+    """The mean of squares is an integer, and the result float32; the bound is a few units in the last place."""
     x = ints(-50, 50, 2, 5, *[3] * axes)
     ours, theirs = (t.nn.functional.local_response_norm(t.tensor(x), size, alpha=0.01, k=2.0) for t in (gradus, torch))
     same(ours, theirs, rtol=5e-7)
@@ -228,7 +228,7 @@ def test_alpha_dropout_drops_complete_channels():
 
 
 def attention_of(q, k, v, window=None, softcap=None):
-    """Attention in NumPy, with the options that PyTorch's function lacks."""
+    """Computes attention in NumPy, with the options that PyTorch's function lacks."""
     scores = q @ k.T / np.sqrt(q.shape[1])
     if softcap is not None:
         scores = softcap * np.tanh(scores / softcap)
@@ -270,7 +270,7 @@ def test_custom_jvp_gives_tangents_and_gradients():
 
     with pytest.raises(TypeError):
         clipped(gradus.ones(2), gradus.ones(2))
-    # A derivative of its own: the clamp passes everything through.
+    # A custom derivative: gradients pass the clamp unchanged.
     clipped.defjvp(lambda inputs, outputs, tangents: [tangents[0] * inputs[1] + inputs[0].clamp(-1, 1) * tangents[1]])
     x, y, g, dx, dy = f(4) * 3, f(4), f(4), f(4), f(4)
     value, tangent = gradus.func.jvp(clipped, tuple(map(gradus.tensor, (x, y))), tuple(map(gradus.tensor, (dx, dy))))

@@ -1,6 +1,6 @@
-"""A sample of PyTorch's op database, in six dtypes: no wrong value, gradient or dtype, no abort, no hang.
+"""Runs a part of PyTorch's op database in six dtypes: no wrong value, gradient or dtype, no abort, no hang.
 
-`python python/tests/op_database.py` runs all of it. What may be missing stands in a table of `docs/python.md`.
+`python python/tests/op_database.py` runs all of it. A table in `docs/python.md` lists the operations that may be missing.
 """
 
 import os
@@ -11,10 +11,10 @@ import pytest
 
 from oracle import peer_or_skip
 
-#: One sample in this many, at least one per entry and dtype.
+#: Runs one of this number of samples, at least one per entry and dtype.
 EVERY = 12
 
-#: Samples of operations that exist here and raise although PyTorch gives a result: at most this share.
+#: Largest fraction of samples for which an existing operation raises an error although PyTorch returns a result.
 RAISED = 0.01
 
 
@@ -27,7 +27,7 @@ def results():
 
 
 def documented():
-    """The operations that the table of missing ones names."""
+    """Returns the operations in the table of missing ones."""
     page = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
     table = page.read_text().split("## Operations that are missing")[1].split("\n## ")[0]
     return {name for row in re.findall(r"^\| (`.*?`) \|", table, re.M) for name in re.findall(r"`([^`]+)`", row)}
@@ -41,7 +41,7 @@ def test_no_sample_is_wrong(results, kind):
 
 
 def test_few_samples_raise(results):
-    """Arguments that PyTorch takes are taken."""
+    """Operations accept the arguments that PyTorch accepts."""
     counts, found = results
     ran = sum(n for entry in counts.values() for kind, n in entry.items() if kind != "missing")
     raised = [line for line in found if line[3] == "raises"]

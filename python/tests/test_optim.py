@@ -31,7 +31,7 @@ CASES = [
 
 
 def problem(library, make):
-    """A small network with a curved loss: its parameters, its optimiser, and the closure of a step."""
+    """Makes a small network with a curved loss: its parameters, its optimiser, and the closure of a step."""
     w = library.tensor(W, requires_grad=True)
     b = library.tensor(B, requires_grad=True)
     x, y = library.tensor(X), library.tensor(Y)
@@ -78,7 +78,7 @@ RESUMED = [case for i, case in enumerate(CASES) if i in (1, 6, 9, 11, 13, 15, 16
 @needs_torch
 @pytest.mark.parametrize("name, options", RESUMED, ids=[n for n, _ in RESUMED])
 def test_state_of_pytorch_continues_here_and_back(name, options):
-    """Twenty steps with PyTorch, then ten more with each from the same state, and ten with PyTorch from ours."""
+    """Takes twenty steps with PyTorch, then ten more with each package from that state, and ten with PyTorch from ours."""
 
     def make(library):
         return problem(library, lambda p: getattr(library.optim, name)(p, **options))

@@ -1,6 +1,6 @@
-"""Small programs of many kinds as people write them for PyTorch, each run with this package and, where installed, with PyTorch.
+"""Small programs in the style of PyTorch, each run with this package and, if it is installed, with PyTorch.
 
-`torch` is the package, `nn`, `F`, `optim` and `data` its parts. A program asserts what it should have learned.
+`torch` is the package, `nn`, `F`, `optim` and `data` its parts. A program asserts the result of its training.
 """
 
 import importlib
@@ -177,11 +177,11 @@ def test_reversing_sequences_with_a_transformer(lib):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    assert loss.item() < 2.25  # a guess without looking is log 9 = 2.197 at best, 2.4 at the start
+    assert loss.item() < 2.25  # guessing gives log 9 = 2.197 at best; the initial loss is 2.4
 
 
 def test_differential_equation(lib):
-    """u'' = -u, u(0) = 0, u'(0) = 1 by second derivatives of a network and LBFGS."""
+    """Solves u'' = -u, u(0) = 0, u'(0) = 1 by second derivatives of a network and LBFGS."""
     torch, nn, optim = lib.torch, lib.nn, lib.optim
     net = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1))
     optimizer = optim.LBFGS(net.parameters(), lr=1, max_iter=60, line_search_fn="strong_wolfe")

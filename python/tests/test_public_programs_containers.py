@@ -15,7 +15,7 @@ Point = namedtuple("Point", "x y")
 
 
 def _described(t):
-    """The contents of lists and dictionaries of parameters, as texts and numbers."""
+    """Returns the contents of lists and dictionaries of parameters, as texts and numbers."""
     nn, found = t.nn, []
     nested = nn.ParameterList()
     nested.append(nn.ParameterList([t.ones(1), t.ones(2)]))
@@ -124,7 +124,7 @@ def _saved(obj):
 
 def test_a_module_is_saved_by_its_class_and_state():
     model = Net()
-    model(gradus.randn(5, 2))  # statistics that are not those of a new one
+    model(gradus.randn(5, 2))  # changes the running statistics
     file, made = _saved({"model": model, "epoch": 3}), Net.made
     with pytest.raises(ValueError, match="not allowed.*add_safe_globals"):
         gradus.load(file)

@@ -12,7 +12,7 @@ from oracle import needs_torch, same, torch
 
 import gradus
 
-#: Expressions of the package `t`, evaluated with both.
+#: Expressions of the package `t`, evaluated with both packages.
 EXPRESSIONS = """
 t.tensor([1, 2]).type(t.FloatTensor)
 t.tensor([1, 2]).type("torch.FloatTensor")
@@ -77,7 +77,7 @@ t.float8_e4m3fn.itemsize, t.int16.itemsize, t.uint16.is_signed, t.int16.is_float
 
 
 def _plain(x):
-    """Dtypes, devices and texts of either package by the names they have in both."""
+    """Writes dtypes, devices and texts of either package with the names that both packages use."""
     if isinstance(x, (list, tuple)):
         return [_plain(y) for y in x]
     if hasattr(x, "detach"):
@@ -201,7 +201,7 @@ def test_older_arguments_of_losses_warn():
 @pytest.mark.parametrize("axes, shape", [(1, (64, 5)), (1, (8, 64, 5)), (2, (64, 64)), (2, (8, 64, 5)), (2, (8, 64, 5, 2)), (2, (8, 64, 2, 2, 2)),
                                          (3, (64, 9)), (3, (64, 9, 3)), (3, (64, 9, 3, 2)), (3, (8, 64, 2, 2, 2))])
 def test_what_dropout_drops_together(axes, shape):
-    """Along which axes the mask varies."""
+    """Tests along which axes the mask of dropout varies."""
 
     def varies(t):
         t.manual_seed(1)
@@ -224,7 +224,7 @@ IN_PLACE = [
 @needs_torch
 @pytest.mark.parametrize("text", IN_PLACE)
 def test_inplace_activations_change_their_argument(text):
-    """A residual block that reads its input again after an activation in place, with gradients."""
+    """Tests a residual block that reads its input again after an in-place activation, with gradients."""
 
     def run(t):
         layer = eval(text, {"nn": t.nn, "F": t.nn.functional})

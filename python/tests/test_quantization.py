@@ -1,4 +1,4 @@
-"""Quantisation against the package `gguf`: the same bytes where it defines them, the same values where it reads them."""
+"""Compares quantisation with the package `gguf`: bytes of formats that it writes, values of formats that it reads."""
 
 import numpy as np
 import pytest

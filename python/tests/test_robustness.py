@@ -1,7 +1,7 @@
-"""Nothing a caller does ends the process: every function and method with arguments that make no sense.
+"""Tests that no call ends the process: calls every function and method with invalid arguments.
 
-A call may give a result or raise an exception; it may not abort, panic or change an argument it has refused. The calls run
-in a process of their own, which reports the call it is about to make, so that an abort has a name.
+A call may return or raise an exception; it may not abort, panic or change an argument that it refuses. The calls run in their own
+process, which reports each call before it is made, so that an abort can be attributed.
 """
 
 import os
@@ -148,7 +148,8 @@ print(gradus.randn(2).tolist())
 
 
 def test_threads_draw_together():
-    """A thread that holds a generator must not wait for the interpreter, which another has that waits for the generator."""
+    """Tests against a deadlock: a thread that holds a generator must not wait for the interpreter lock, because the thread that holds that
+    lock may wait for the generator."""
     done = subprocess.run([sys.executable, "-c", DRAWING], capture_output=True, text=True, timeout=120, check=True)
     gradus.manual_seed(3)
     assert done.stdout.strip() == str(gradus.randn(2).tolist())

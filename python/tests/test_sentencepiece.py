@@ -27,7 +27,7 @@ def train(folder, kind, **more):
 
 
 def write(path, sp, kind, prefix):
-    """A small Llama with this vocabulary."""
+    """Writes a small Llama with this vocabulary."""
     size, width = sp.vocab_size(), 8
     w = gguf.GGUFWriter(path, "llama")
     for add, n in [(w.add_block_count, 1), (w.add_context_length, 64), (w.add_embedding_length, width), (w.add_feed_forward_length, 8),
@@ -71,7 +71,7 @@ def test_tokens_are_those_of_sentencepiece(prefix, tmp_path):
     for text in texts(400):
         found = model.encode(text)
         assert found == sp.encode(text), repr(text)
-        # Texts of special tokens in a user's text are text.
+        # Names of special tokens in a user's text are encoded as text.
         assert sp.bos_id() not in found and sp.eos_id() not in found
         assert model.decode(found) == sp.decode(found), repr(text)
 

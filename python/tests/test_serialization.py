@@ -1,4 +1,4 @@
-"""Files: what goes in comes out, with its types; files of others are read; nothing but data is accepted."""
+"""Files: loading returns what was saved, with its types; files of other programs are read; only data is accepted."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The server with OpenAI's own client: conversations, streams, texts, vectors, models, JSON by schemas, errors."""
+"""Tests the server with OpenAI's client: conversations, streams, texts, vectors, models, JSON by schemas, errors."""
 
 import json
 import os
@@ -15,7 +15,7 @@ jsonschema, openai = peer("jsonschema"), peer("openai")
 pytestmark = needs("jsonschema", "openai")
 
 ROOT = pathlib.Path(__file__).parents[2]
-#: The command; `cargo xtask python` builds it and says where it is.
+#: The path of the command; `cargo xtask python` builds it and sets the variable.
 COMMAND = os.environ.get("GRADUS_COMMAND", str(ROOT / "target/debug/gradus"))
 #: Forbids the token that ends a text.
 NO_END = {"0": -100}
@@ -44,7 +44,7 @@ def client(folders):
 
 
 def generated(folder, *options):
-    """The text that the command generates without a server."""
+    """Returns the text that the command generates without a server."""
     done = subprocess.run([COMMAND, "generate", folder, *options], capture_output=True, check=True)
     return done.stdout.decode()[:-1]
 
@@ -146,7 +146,7 @@ def test_errors_are_the_clients_exceptions(client):
         create(response_format={"type": "json_schema", "json_schema": {"name": "x", "schema": schema}})
     with pytest.raises(openai.AuthenticationError):
         client.with_options(api_key="wrong").models.list()
-    # A client that leaves in the middle of a stream does no harm.
+    # A client that disconnects during a stream does not disturb other requests.
     stream = create(max_tokens=200, stream=True, logit_bias=NO_END)
     next(iter(stream))
     stream.close()

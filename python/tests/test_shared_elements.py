@@ -216,7 +216,7 @@ ELEMENTS = {
 
 
 def together(*works):
-    """Runs functions in a thread each, begun at once; what they raise is raised."""
+    """Runs each function in a thread, all started at once; raises their exceptions."""
     start, failed = threading.Barrier(len(works)), []
 
     def run(work):
@@ -235,7 +235,7 @@ def together(*works):
 
 
 def training(model, optimiser):
-    """A compiled step."""
+    """Makes a compiled training step."""
 
     @gradus.jit
     def step(x, y):
@@ -314,7 +314,7 @@ def test_threads_that_read_parameters_wait_for_the_step():
     assert losses[-1] < losses[0]
 
 
-#: One thread's step has the parameter, another writes it into a tensor that a third reads.
+#: The step of one thread changes the parameter, and another thread writes the parameter into a tensor that a third reads.
 THREE = """
 import threading
 import gradus
@@ -354,7 +354,7 @@ print(x[1].sum().item())
 
 
 def test_who_waits_for_a_step_keeps_nobody_from_reading():
-    # In a process of its own: threads that wait for each other have Python's lock.
+    # Runs in its own process, because threads in a deadlock hold the interpreter lock.
     run = subprocess.run([sys.executable, "-c", THREE], capture_output=True, text=True, timeout=100)
     assert run.stdout == "0.0\n", run.stderr
 

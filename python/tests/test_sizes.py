@@ -1,7 +1,7 @@
-"""Sizes that no memory holds: every function and method is called with huge, negative and overflowing numbers.
+"""Sizes that exceed any memory: calls every function and method with huge, negative and overflowing numbers.
 
-A call may give a result or raise an exception. It may not abort the process, panic or run for more than a few seconds. The calls
-run in a process of their own with a memory limit; it writes the number of the call that it starts, so that an abort has a name.
+A call may return or raise an exception. It may not abort the process, panic or run for more than a few seconds. The calls run in their
+own process with a memory limit, which writes the number of each call before it is made, so that an abort can be attributed.
 """
 
 import os
@@ -184,7 +184,7 @@ def test_a_list_that_memory_cannot_hold_raises():
 
 
 def findings(only="", most=10):
-    """One line for each abort, panic and call that took long, and the number of calls. A worker that ended is started again."""
+    """Returns one line for each abort, panic and slow call, and the number of calls. Restarts workers that ended."""
     packages = os.pathsep.join([str(Path(gradus.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": packages, "RUST_BACKTRACE": "0"}
     start, calls, found, skipped = "0", 0, [], []

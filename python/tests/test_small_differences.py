@@ -1,4 +1,4 @@
-"""Small things that programs written for PyTorch rely on, compared with PyTorch where it is installed."""
+"""Details that programs written for PyTorch rely on, compared with PyTorch if it is installed."""
 
 import copy
 import inspect

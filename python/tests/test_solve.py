@@ -9,7 +9,7 @@ import gradus
 from oracle import needs_torch, same, torch
 
 LEADS = [(), (1,), (2,), (3,), (0,), (2, 3), (3, 1), (3, 3)]
-#: Right sides; those that fit no matrix of a lead are refused by both.
+#: Shapes of right sides. Both packages refuse those that fit no matrix.
 RIGHTS = [
     (), (0,), (1,), (2,), (3,), (4,), (3, 3), (3, 2), (3, 0), (2, 3), (4, 3), (1, 3), (0, 3), (0, 0), (0, 2), (2, 0), (3, 1), (1, 1), (1, 2),
     (2, 3, 3), (2, 3, 2), (3, 3, 3), (3, 3, 2), (1, 3, 2), (2, 2, 3), (0, 3, 2), (2, 0, 2), (3, 0, 0), (3, 0), (2, 3, 3, 2), (3, 3, 3, 2), (3, 3, 0), (2, 3, 1), (3, 1, 3),
@@ -18,13 +18,13 @@ RIGHTS = [
 
 
 def matrices(*shape):
-    """Well-conditioned matrices."""
+    """Draws well-conditioned matrices."""
     n = shape[-1]
     return np.random.default_rng(sum(shape) + 7 * len(shape)).normal(size=shape) + 3 * np.eye(n)
 
 
 def attempt(t, a, b, **options):
-    """The solution and the gradients of its product with fixed numbers, or `None` where it is refused."""
+    """Returns the solution and the gradients of its product with fixed numbers, or `None` if the call raises an error."""
     a, b = (t.tensor(x, requires_grad=True) for x in (a, b))
     try:
         x = t.linalg.solve(a, b, **options)

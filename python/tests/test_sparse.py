@@ -12,7 +12,7 @@ DENSE = np.random.default_rng(0).standard_normal((4, 2))
 LEFT = np.random.default_rng(1).standard_normal((2, 3))
 VECTOR = np.random.default_rng(2).standard_normal(4)
 
-#: Expressions of `s`, a sparse matrix of 3 by 4, and dense `d` (4, 2), `l` (2, 3) and `v` (4).
+#: Expressions of a sparse matrix `s` (3, 4) and dense `d` (4, 2), `l` (2, 3) and `v` (4).
 PRODUCTS = """
 t.mm(s, d)
 t.spmm(s, d)
@@ -127,7 +127,7 @@ def test_other_functions_say_to_dense():
 
 @needs_torch
 def test_a_graph_layer_trains_alike():
-    """A graph convolution, trained for some steps in each package."""
+    """Trains a graph convolution for some steps in each package."""
 
     def losses(t):
         rng = np.random.default_rng(3)

@@ -40,7 +40,7 @@ def test_one_argument(name):
     rtol = 2e-13 if name == "airy_ai" else 2e-14  # Ai decays like the exponential of a rounded power of 3/2
     close(f(x), ONE[name](x.numpy()), rtol, atol)
     ends = torch.tensor(ENDS, dtype=torch.float64)
-    # Far out PyTorch's own phase is off by up to a few parts in 1e7.
+    # For large arguments, PyTorch's phase has relative errors of up to a few 1e-7.
     ends = ends[ends != -1e10] if name == "airy_ai" else ends  # where its phase, a power of 3/2, is rounded by a tenth
     close(f(gradus.tensor(ends.tolist(), dtype=gradus.float64)), getattr(torch.special, name)(ends), 1e-6, 1e-11)
     close(f(gradus.tensor([1, 2, 3])), getattr(torch.special, name)(torch.tensor([1, 2, 3])), 1e-5)
@@ -113,7 +113,7 @@ def test_incomplete_gamma(name, oracle):
     x = gradus.tensor([a * r + 1e-3 * (r > 1) for a in SHAPES for r in spread], dtype=gradus.float64)
     f = getattr(gradus, name)
     close(f(a, x), oracle(a.numpy(), x.numpy()), 5e-13, 1e-300)
-    # SciPy is off by 15 % here; the value comes from an integral with 50 digits.
+    # SciPy has an error of 15 % here; the expected value is from an integral computed with 50 digits.
     large = [gradus.tensor(v, dtype=gradus.float64) for v in (1e9, 9.99e8)]
     close(gradus.igamma(*large), torch.tensor(6.4322489509878705e-220, dtype=torch.float64), 1e-12) if name == "igamma" else None
     assert getattr(gradus.special, {"igamma": "gammainc", "igammac": "gammaincc"}[name]) is f
@@ -133,7 +133,7 @@ def test_derivative_of_incomplete_gamma(name):
     assert y.tolist() == getattr(gradus, name)(a.detach(), x.detach()).tolist()
     with pytest.raises(NotImplementedError, match="is not implemented"):
         y.sum().backward()
-    # The derivative by `x` is the density, also where differences of the function vanish.
+    # The derivative with respect to `x` is the density, also where differences of the function vanish.
     points = [(1.0, 0.0), (2.0, 0.0), (0.5, 1e-300), (100.0, 1.0), (1e6, 1e6), (3.0, 700.0)]
     a, x = (gradus.tensor(v, dtype=gradus.float64) for v in zip(*points))
     want = [1.0, 0.0, 1e150 / math.pi**0.5, 3.941866060050479e-157, 3.9894224715624404e-4, 0.5 * 700.0**2 * math.exp(-700)]
@@ -145,7 +145,7 @@ def test_derivative_of_incomplete_gamma(name):
 
 @pytest.mark.parametrize("name, sign", [("igamma", 1), ("igammac", -1)])
 def test_transforms_give_the_derivative_of_incomplete_gamma_by_its_shape(name, sign):
-    # By differences with 60 digits (mpmath): the first and the second derivative of P(a, x) by a.
+    # The first and the second derivative of P(a, x) with respect to a, by differences with 60 digits (mpmath).
     points = [(0.1, 0.3), (0.5, 0.9), (2.0, 2.6), (5.0, 40.0), (20.0, 20.0), (50.0, 35.0), (1000.0, 1000.0)]
     first = [-0.9219871619934011, -0.4326559371352823, -0.2385669752167553, -1.109352325918427e-12,
              -0.08957920553912253, -0.003950147111210531, -0.012616713994069625]

@@ -1,4 +1,4 @@
-"""The type stubs say what the modules have."""
+"""Checks that the type stubs agree with the modules."""
 
 import ast
 import importlib.util

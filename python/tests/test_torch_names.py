@@ -1,6 +1,7 @@
-"""Names that scripts written for PyTorch use in addition to functions and layers: each program runs with both packages where PyTorch is there.
+"""Names that scripts written for PyTorch use in addition to functions and layers: each program runs with both packages if PyTorch is
+installed.
 
-A program is a function of the library and gives something to compare; random ones give what does not depend on the draws.
+A program is a function of the library that returns values to compare; random programs return values that do not depend on the draws.
 """
 
 import importlib
@@ -306,7 +307,7 @@ PROGRAMS = [
 
 
 def plain(x):
-    """Tensors as arrays, everything else as it is."""
+    """Converts tensors to arrays; returns other objects unchanged."""
     if hasattr(x, "detach"):
         x = x.detach()
         x = x.resolve_conj() if hasattr(x, "resolve_conj") else x

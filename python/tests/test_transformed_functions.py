@@ -1,4 +1,4 @@
-"""Every line of the table of functions once more, without another library: compiled, differentiated as a function, batched.
+"""Runs every line of the table of functions without another library: compiled, differentiated as a function, batched.
 
 Compiled and batched results must equal eager ones; gradients of traced functions must equal those of recorded operations.
 """
@@ -85,10 +85,10 @@ def test_batched(text, inputs, options):
     rng = np.random.default_rng(2)
     batches = []
     for a in arrays_of(inputs, np.float64):
-        # other values of the same kind in the second row: floats nearby, all else as it is
+        # the second row has slightly different floats, and the same other values
         second = a * (1 + 0.01 * rng.random(a.shape)) if a.dtype.kind == "f" else a
         batches.append(gradus.tensor(np.stack([a, second])))
-    # copies: `as_strided` looks at the memory that a view is of
+    # copies, because `as_strided` reads the memory behind a view
     expected = [flat(f(*(b[i].clone() for b in batches))) for i in range(2)]
     result = flat(gradus.vmap(f)(*batches))
     same(result, [gradus.stack(pair) for pair in zip(*expected)], rtol=1e-9, atol=1e-9)

@@ -73,7 +73,7 @@ def test_adapters_have_the_same_effect_in_peft(tmp_path):
     base = transformers.LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
     plain = array(model.logits(ids))
     np.testing.assert_allclose(plain, theirs(base), atol=1e-5)
-    # Ours, read by `peft`.
+    # `peft` reads our adapter.
     model.tune(["some text", "another text"], lora=Lora(rank=3, alpha=5, targets=["k_proj", "o_proj", "up_proj"]), steps=5, rate=2e-2)
     ours = array(model.logits(ids))
     assert np.abs(ours - plain).max() > 1e-2
@@ -81,7 +81,7 @@ def test_adapters_have_the_same_effect_in_peft(tmp_path):
     adapted = peft.PeftModel.from_pretrained(base, tmp_path / "ours")
     assert {n.split(".")[-4] for n, _ in adapted.named_parameters() if "lora_A" in n} == {"k_proj", "o_proj", "up_proj"}
     np.testing.assert_allclose(ours, theirs(adapted), atol=1e-5)
-    # That of `peft`, read by us.
+    # We read the adapter of `peft`.
     torch.manual_seed(0)
     base = transformers.LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
     config = peft.LoraConfig(r=2, lora_alpha=3, target_modules=["q_proj", "down_proj"], use_rslora=True, init_lora_weights=False)

@@ -131,7 +131,7 @@ def changes_of_nests():
     yield
     layers.reverse()
     yield
-    numbers[0] = 1.0  # equal, and another type
+    numbers[0] = 1.0  # equal, but of another type
     yield
     tensors[1].mul_(2)
     yield
@@ -315,7 +315,7 @@ def test_tensors_rebound_inside_are_as_outside():
         states.append(compiled.mean)
         for name in ("mean", "seen", "last"):
             assert getattr(compiled, name).tolist() == getattr(plain, name).tolist(), name
-    assert len({tuple(s.tolist()) for s in states}) == 6  # those of before are as they were
+    assert len({tuple(s.tolist()) for s in states}) == 6  # the earlier tensors are unchanged
     assert f._programs == 2
     total = gradus.zeros(1)
 

@@ -1,5 +1,5 @@
 """More names of scripts written for PyTorch: modules that are computed or lazy, averages of models, checks of gradients, settings,
-subclasses. Each program runs with both packages where PyTorch is there."""
+subclasses. Each program runs with both packages if PyTorch is installed."""
 
 import copy
 import pickle
@@ -18,7 +18,7 @@ IMAGE = rng.standard_normal((2, 3, 5, 4))
 
 
 def filled(t, module, seed=0):
-    """A module of doubles with drawn parameters, the same for both packages."""
+    """Fills a float64 module with drawn parameters, the same for both packages."""
     draw = np.random.default_rng(seed)
     module = module.double()
     with t.no_grad():

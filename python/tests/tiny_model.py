@@ -10,13 +10,13 @@ GOLDEN = pathlib.Path(__file__).parents[2] / "crates/models/tests/golden"
 
 
 def visible(byte):
-    """A byte as tokenisers of bytes write it."""
+    """Returns the visible character as which tokenisers of bytes write a byte."""
     shown = [b for b in range(256) if 33 <= b <= 126 or 161 <= b <= 172 or 174 <= b]
     return chr(byte if byte in shown else 256 + sum(b not in shown for b in range(byte)))
 
 
 def tokenizer(size):
-    """A tokeniser of bytes: two special tokens, then all bytes."""
+    """Makes a tokeniser of bytes: two special tokens, then all bytes."""
     tokens = ["<|end|>", "<|turn|>"] + [visible(b) for b in range(256)]
     tokens += [f"[unused{i}]" for i in range(len(tokens), size)]
     keys = ("single_word", "lstrip", "rstrip", "normalized")

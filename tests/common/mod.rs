@@ -1,22 +1,22 @@
-//! Derivatives by all modes, and the differences that they are compared with.
+//! Computes derivatives in all modes, and compares them with each other and with finite differences.
 #![allow(dead_code)] // Each test crate uses its part.
 
 use gradus::ir::{ops::Op, reference, transform};
 use gradus::{Aval, Graph, Literal, Tensor};
 
-/// The elements.
+/// Returns the elements as `f64`.
 #[track_caller]
 pub(crate) fn f64s(t: &Tensor) -> Vec<f64> {
     t.to_vec::<f64>().unwrap()
 }
 
-/// Equal up to rounding.
+/// Checks that numbers are equal up to rounding.
 #[track_caller]
 pub(crate) fn close(found: &[f64], right: &[f64]) {
     near(found, right, 1e-11);
 }
 
-/// Equal up to a tolerance, relative above 1.
+/// Checks that numbers are equal up to a tolerance, which is relative for numbers above 1.
 #[track_caller]
 pub(crate) fn near(found: &[f64], right: &[f64], tolerance: f64) {
     assert_eq!(found.len(), right.len(), "{found:?} is not {right:?}");
@@ -25,7 +25,7 @@ pub(crate) fn near(found: &[f64], right: &[f64], tolerance: f64) {
     }
 }
 
-/// Numbers without pattern, the same in every run; away from 0 by nothing in particular.
+/// Makes a tensor of pseudo-random numbers, the same in every run. They are not kept away from 0.
 pub(crate) fn noise(shape: &[usize], seed: u64) -> Tensor {
     let n: usize = shape.iter().product();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -45,9 +45,9 @@ fn dot(a: &Tensor, b: &Tensor) -> f64 {
     f64s(a).iter().zip(f64s(b)).map(|(x, y)| x * y).sum()
 }
 
-/// Gradients of a real scalar function of `f64` tensors, each in five ways that must agree: the tape, the function
-/// transform, the traced graph's vjp evaluated by the reference, that graph with its regions inlined, and forward
-/// mode along a direction.
+/// Computes the gradients of a real scalar function of `f64` tensors in five ways, which must agree: the
+/// tape, the function transform, the vjp of the traced graph in the reference evaluator, that graph with its
+/// regions inlined, and forward mode along a direction.
 #[track_caller]
 pub(crate) fn gradients(ins: &[&Tensor], f: impl Fn(&[Tensor]) -> Tensor) -> Vec<Vec<f64>> {
     let found: Vec<Vec<f64>> = gradus::grad(ins, &f).unwrap().iter().map(f64s).collect();
@@ -75,7 +75,7 @@ pub(crate) fn gradients(ins: &[&Tensor], f: impl Fn(&[Tensor]) -> Tensor) -> Vec
     found
 }
 
-/// Gradients by central differences.
+/// Computes gradients by central differences.
 pub(crate) fn differences(ins: &[&Tensor], f: impl Fn(&[Tensor]) -> Tensor) -> Vec<Vec<f64>> {
     let h = 1e-5;
     let at = |i: usize, k: usize, step: f64| {
@@ -89,7 +89,7 @@ pub(crate) fn differences(ins: &[&Tensor], f: impl Fn(&[Tensor]) -> Tensor) -> V
     (0..ins.len()).map(one).collect()
 }
 
-/// Gradients in every way, compared with differences.
+/// Computes gradients in all five ways, and compares them with differences.
 #[track_caller]
 pub(crate) fn checked(ins: &[&Tensor], f: impl Fn(&[Tensor]) -> Tensor) -> Vec<Vec<f64>> {
     let found = gradients(ins, &f);
@@ -99,7 +99,8 @@ pub(crate) fn checked(ins: &[&Tensor], f: impl Fn(&[Tensor]) -> Tensor) -> Vec<V
     found
 }
 
-/// Second derivatives: forward over reverse and reverse over reverse agree, and with differences of the gradient.
+/// Checks that second derivatives by forward over reverse and by reverse over reverse agree with each other
+/// and with differences of the gradient.
 #[track_caller]
 pub(crate) fn second_order(ins: &[&Tensor], f: impl Fn(&[Tensor]) -> Tensor) {
     let along: Vec<Tensor> = ins.iter().enumerate().map(|(i, t)| noise(&t.shape(), 5 + i as u64)).collect();
@@ -117,7 +118,7 @@ pub(crate) fn second_order(ins: &[&Tensor], f: impl Fn(&[Tensor]) -> Tensor) {
     }
 }
 
-/// A batch equals a loop, for the given axes; gives the batch.
+/// Checks that `vmap` over these axes equals a loop; returns the results of `vmap`.
 #[track_caller]
 pub(crate) fn batched(ins: &[&Tensor], axes: &[Option<isize>], f: impl Fn(&[Tensor]) -> Tensor) -> Tensor {
     let all = gradus::vmap(ins, axes, &f).unwrap().remove(0);
@@ -134,7 +135,7 @@ pub(crate) fn batched(ins: &[&Tensor], axes: &[Option<isize>], f: impl Fn(&[Tens
     all
 }
 
-/// ⟨vjp(c), t⟩ = ⟨c, jvp(t)⟩ for one input and one output.
+/// Checks that ⟨vjp(c), t⟩ = ⟨c, jvp(t)⟩ for one input and one output.
 #[track_caller]
 pub(crate) fn adjoint(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) {
     let t = noise(&x.shape(), 17);
@@ -144,7 +145,7 @@ pub(crate) fn adjoint(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) {
     close(&[dot(&pull(&[&c]).unwrap()[0], &t)], &[dot(&c, &push[0])]);
 }
 
-/// Every value type in a graph, those of held graphs included.
+/// Returns the types of all values in a graph, including those in nested graphs.
 pub(crate) fn types_within(graph: &Graph) -> Vec<Aval> {
     let mut all = Vec::new();
     for node in graph.nodes() {
@@ -156,7 +157,7 @@ pub(crate) fn types_within(graph: &Graph) -> Vec<Aval> {
     all
 }
 
-/// The number of ops of that name, including those in graphs that ops contain.
+/// Counts the ops of this name, including those in nested graphs.
 pub(crate) fn count(graph: &Graph, name: &str) -> usize {
     let within = |op: &Op| -> usize {
         op.def().attrs().iter().flat_map(|(_, a)| a.graphs()).map(|g| count(g, name)).sum()

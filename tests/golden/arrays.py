@@ -1,4 +1,4 @@
-"""Writes arrays.npz and arrays_compressed.npz: what NumPy writes, for the readers of both.
+"""Writes arrays.npz and arrays_compressed.npz: arrays written by NumPy, for tests of the readers.
 
 Run it manually, with numpy installed, from the repository root: python tests/golden/arrays.py
 """

@@ -1,11 +1,11 @@
-//! One golden case: reading it, running it, comparing.
+//! Reads, runs and compares golden cases.
 
 use super::literal::{compare, literal, literals, parse_float};
 use gradus::ir::{Literal, reference, transform};
 use gradus::{Tensor, trace};
 use serde_json::Value;
 
-/// Relative to the largest number in play, except where a case says otherwise.
+/// Largest accepted difference of a number, relative to the number if that is above 1.
 const TOLERANCE: f64 = 1e-11;
 
 /// The arguments of a case, by name.
@@ -57,11 +57,11 @@ pub(crate) struct Case {
     grads: Vec<Option<Literal>>,
 }
 
-/// The calls that stand for functions of PyTorch.
+/// Calls the equivalents of PyTorch functions.
 pub(crate) type Call<'a> = &'a dyn Fn(&str, &Args, &[Tensor]) -> Option<Vec<Tensor>>;
 
 impl Case {
-    /// All cases of the file.
+    /// Reads all cases of the file.
     pub(crate) fn load() -> Vec<Case> {
         let all: Value = serde_json::from_str(include_str!("pytorch.json")).expect("the file is JSON");
         let list = |v: &Value| v.as_array().cloned().unwrap_or_default();
@@ -76,7 +76,7 @@ impl Case {
         list(&all["cases"]).iter().map(read).collect()
     }
 
-    /// Runs the case every way and compares.
+    /// Runs the case eagerly and as a graph, and compares values and gradients.
     pub(crate) fn check(&self, call: Call<'_>) -> Result<(), String> {
         let ins: Vec<Tensor> = self.inputs.iter().map(Tensor::from_literal).collect();
         let run = |ins: &[Tensor]| call(&self.name, &self.args, ins);
@@ -127,7 +127,7 @@ impl Case {
         run: &dyn Fn(&[Tensor]) -> Option<Vec<Tensor>>,
     ) -> Result<(), String> {
         let text = |e: gradus::Error| e.to_string();
-        // A function whose extents depend on the data cannot be traced, and says so.
+        // A function whose extents depend on the data cannot be traced.
         let graph = match trace(&ins.iter().collect::<Vec<_>>(), |x| run(x).unwrap_or_default()) {
             Err(e) if e.to_string().contains("depends on the data") => return Ok(()),
             graph => graph.map_err(text)?,

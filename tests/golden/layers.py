@@ -27,7 +27,7 @@ def r(*shape):
 
 
 def case(name, layer, *inputs, out=lambda y: y, call=None, **args):
-    """Parameters and buffers are redrawn, so that nothing is 0 or 1; integers stay."""
+    """Records a layer. Parameters and buffers are replaced by random numbers, so that none is 0 or 1; integers stay."""
     gen.manual_seed(len(cases) + 1)
     layer.zero_grad()
     for key, p in layer.state_dict().items():

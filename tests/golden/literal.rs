@@ -1,9 +1,9 @@
-//! Tensors in golden files: reading and comparing.
+//! Reads and compares tensors of golden files.
 
 use gradus::ir::{Aval, C, DType, Literal};
 use serde_json::Value;
 
-/// Numbers that JSON does not have are strings.
+/// Parses a number that JSON does not have, which is stored as a string.
 pub(crate) fn parse_float(s: &str) -> Option<f64> {
     match s {
         "nan" => Some(f64::NAN),
@@ -13,7 +13,7 @@ pub(crate) fn parse_float(s: &str) -> Option<f64> {
     }
 }
 
-/// A tensor of `shape`, `dtype` and `data`; `None` for null.
+/// Reads a tensor from `shape`, `dtype` and `data`. Returns `None` for null.
 pub(crate) fn literal(v: &Value) -> Option<Literal> {
     let shape: Vec<usize> = v["shape"].as_array()?.iter().map(|d| d.as_u64().unwrap() as usize).collect();
     let data = v["data"].as_array()?;
@@ -36,12 +36,13 @@ pub(crate) fn literal(v: &Value) -> Option<Literal> {
     })
 }
 
-/// Every tensor of a list.
+/// Reads all tensors of a list.
 pub(crate) fn literals(v: &Value) -> Vec<Literal> {
     v.as_array().map(|all| all.iter().map(|x| literal(x).unwrap()).collect()).unwrap_or_default()
 }
 
-/// Checks that two results are equal: each number within `tolerance` times its size, or times 1 where it is smaller.
+/// Checks that two results are equal: each number within `tolerance` times its size, or times 1 where it is
+/// smaller.
 pub(crate) fn compare(found: &Literal, right: &Literal, tolerance: f64) -> Result<(), String> {
     if found.shape() != right.shape() {
         return Err(format!("shape {}, must be {}", found.shape(), right.shape()));

@@ -7,8 +7,8 @@ Run it manually, with torch installed, from the repository root:
 It writes tests/golden/pytorch.json next to this file (with the torch version in
 it), deterministically, in float64.  While it runs, every gradient of a case that
 is not marked as a special point is also compared with differences of sixth order,
-so that a case on an accidental kink, or a gradient in less than double precision,
-stops the script.
+so that the script stops at a case that is at a kink by accident, or whose gradient is
+less accurate than double precision.
 README.md describes the format.
 """
 
@@ -33,7 +33,7 @@ def main():
         section()
     version = torch.__version__.split("+")[0]
     lines = [json.dumps(x, separators=(",", ":"), allow_nan=False) for x in cases]
-    assert len(set(lines)) == len(lines), "a case twice"
+    assert len(set(lines)) == len(lines), "a case is recorded twice"
     text = '{"torch":"%s","cases":[\n%s\n]}\n' % (version, ",\n".join(lines))
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch.json")
     with open(path, "w", newline="\n") as f:

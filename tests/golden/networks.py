@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from record import *  # noqa: F403: inputs and recording, as a vocabulary
+from record import *  # noqa: F403: functions that draw inputs and record cases
 
 
 # ---- convolution, pooling, resampling ----------------------------------------
@@ -125,7 +125,7 @@ def convolution():
 
 
 def hardsigmoid(x):
-    """F.hardsigmoid's gradient has one sixth in single precision; this one has not."""
+    """Computes hardsigmoid. The gradient of F.hardsigmoid has the factor 1/6 in single precision; here it is in double precision."""
     return F.relu6(x + 3) / 6
 
 

@@ -4,7 +4,7 @@ Run it manually, with torch installed, from the repository root:
 
     python tests/golden/optim.py
 
-Each case minimises the same function of a matrix and a vector, in float64, and keeps the parameters after some steps.
+Each case minimises the same function of a matrix and a vector, in float64, and records the parameters after some steps.
 Lion, which PyTorch does not have, and running averages of weights are written out here.  README.md describes the format.
 """
 
@@ -18,7 +18,7 @@ KEPT = [1, 2, 3, 5, 10, 20, 30, 40, 50]
 
 
 def start():
-    """Parameters, and coefficients of the function."""
+    """Returns the parameters, and coefficients of the function."""
     g = torch.Generator().manual_seed(11)
     draw = lambda *shape: torch.round(torch.randn(*shape, generator=g) * 1000) / 1000
     return draw(3, 4), draw(5), draw(3, 4), draw(5).abs() + 0.5

@@ -1,10 +1,10 @@
-"""Golden cases of functions of one element at a time."""
+"""Golden cases of pointwise functions."""
 
 import math
 
 import torch
 
-from record import *  # noqa: F403: inputs and recording, as a vocabulary
+from record import *  # noqa: F403: functions that draw inputs and record cases
 from tensors import torch_mean, torch_prod, torch_sum
 
 
@@ -22,7 +22,7 @@ def exact_cbrt(x):
 
 
 class Digamma(torch.autograd.Function):
-    """torch.digamma, whose own gradient is good to nine digits only; here it is zeta(2, x)."""
+    """torch.digamma with the gradient zeta(2, x), because PyTorch's gradient has only nine correct digits."""
 
     @staticmethod
     def forward(ctx, x):

@@ -1,4 +1,4 @@
-"""Recording of the golden cases: random inputs, recording, and the check against differences."""
+"""Records the golden cases: draws random inputs, stores results, and compares gradients with differences."""
 
 import itertools
 import math
@@ -24,7 +24,7 @@ MARKS = ("special", "ties", "kink", "empty")
 
 cases = []
 counts = {}
-worst = {}  # of each name, the worst disagreement with the differences
+worst = {}  # largest difference between gradients and finite differences, by name
 gen = torch.Generator()
 gen.manual_seed(0)
 
@@ -33,7 +33,7 @@ gen.manual_seed(0)
 
 
 def u(lo, hi, *shape):
-    """Uniform in (lo, hi), three decimals, never near zero."""
+    """Draws uniform numbers in (lo, hi) with three decimals, never near zero."""
     x = torch.rand(shape, generator=gen) * (hi - lo) + lo
     x = torch.round(x * 1000) / 1000
     return torch.where(x.abs() < 0.06, x + (0.1 if hi > 0.2 else -0.1), x)
@@ -48,14 +48,14 @@ def p(*shape):
 
 
 def distinct(*shape):
-    """Values at least 0.25 apart: no ties, so max, sort and pools are smooth."""
+    """Draws numbers at least 0.25 apart, so that there are no ties, and max, sort and pools are smooth."""
     n = math.prod(shape)
     x = (torch.randperm(n, generator=gen) - n // 2) * 0.25 + 0.115
     return (torch.round(x * 1000) / 1000).reshape(shape)
 
 
 def offgrid(*shape):
-    """Away from integers and halves."""
+    """Draws numbers that are not near integers or halves."""
     x = torch.randint(-3, 4, shape, generator=gen) + u(0.1, 0.4, *shape)
     return torch.round(x * 1000) / 1000
 
@@ -89,7 +89,7 @@ def t_bool(data):
 
 
 def pair(shape_a, shape_b):
-    """Two inputs whose broadcast elements are at least 0.1 apart."""
+    """Draws two inputs whose broadcast elements are at least 0.1 apart."""
     while True:
         x, y = r(*shape_a), r(*shape_b)
         if (x - y).abs().min() > 0.1 and y.abs().min() > 0.2:
@@ -140,7 +140,7 @@ def cotangent(x):
 
 
 def differences(loss, inputs, k):
-    """The gradient of loss by input k, each real and imaginary part in turn."""
+    """Computes the gradient of a loss with respect to input k by differences, for each real and imaginary part."""
     h = 1e-3
     result = torch.zeros_like(inputs[k])
     for n, unit in itertools.product(range(result.numel()), (1, 1j) if result.is_complex() else (1,)):
@@ -159,7 +159,7 @@ def add(name, fn, inputs, /, _nograd=(), _buffers=(), _grad=True, _check=True, *
 
     _nograd: positions of float inputs that get no gradient (null in the file);
     _buffers: positions of float outputs outside the gradient (null cotangent);
-    _grad=False: outputs only; _check=False: a gradient that is none, by definition.
+    _grad=False: records outputs only; _check=False: the gradient is a convention and does not equal differences.
     """
     marks = [m for m in MARKS if args.get(m)]
     call_args = {k: v for k, v in args.items() if k not in MARKS}
@@ -210,6 +210,6 @@ def add(name, fn, inputs, /, _nograd=(), _buffers=(), _grad=True, _check=True, *
             "grads": [encode(g) for g in grads],
         }
     )
-    # Each case draws from its own seed, so that a new case disturbs only its neighbour.
+    # Each case draws from its own seed, so that a new case changes only the next one.
     counts[name] = counts.get(name, 0) + 1
     gen.manual_seed(zlib.crc32(f"{name} {counts[name]}".encode()))

@@ -1,4 +1,4 @@
-//! Movement, pieces and repetitions, contractions by name, scattering with a reduction.
+//! Movement, splitting and repetition, contractions by name, scattering with a reduction.
 
 use super::case::Args;
 use gradus::func::{Indexing, Reduce, addmm, bilinear, linear, meshgrid, tensordot};
@@ -9,7 +9,7 @@ fn all(x: &[Tensor]) -> Vec<&Tensor> {
     x.iter().collect()
 }
 
-/// A range per axis; null as in Python.
+/// Slices each axis; null means the same as an omitted bound in Python.
 fn slice(args: &Args, x: &Tensor) -> Option<Tensor> {
     let list = |name: &str| args.get(name).and_then(Value::as_array);
     let at = |v: &Value| v.as_i64().map(|i| i as isize);

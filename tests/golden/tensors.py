@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from record import *  # noqa: F403: inputs and recording, as a vocabulary
+from record import *  # noqa: F403: functions that draw inputs and record cases
 
 
 # ---- reductions --------------------------------------------------------------
@@ -32,7 +32,7 @@ def torch_prod(x, dims, keepdim):
 
 
 def over(fn):
-    """The operation with dims: a list, or null for all of them."""
+    """Wraps an operation: dims is a list, or null for all dimensions."""
     return lambda x, dims, keepdim, **kw: fn(x, dim=all_dims(x, dims), keepdim=keepdim, **kw)
 
 

@@ -1,11 +1,11 @@
-//! Attention, rotary positions and labels: every setting counts, every operand has its gradient.
+//! Attention, rotary positions and labels: every setting has an effect, and every operand has a gradient.
 
 use crate::common::{adjoint, batched, checked, close, f64s, noise, second_order};
 use gradus::{
     AttentionOptions, CrossEntropyOptions, Tensor, cross_entropy, grad, jvp, scaled_dot_product_attention,
 };
 
-/// The formula, written out.
+/// Computes attention by its formula.
 fn plain(q: &Tensor, k: &Tensor, v: &Tensor, scale: f64, cap: Option<f64>, bias: Option<&Tensor>) -> Tensor {
     let mut s = q.matmul(&k.t()) * scale;
     if let Some(cap) = cap {
@@ -55,7 +55,7 @@ fn fault_03_attention_bias_rope_tables_and_soft_labels() {
     let ins = [q.clone(), k.clone(), v.clone()];
     let found = scaled_dot_product_attention(&ins[0], &ins[1], &ins[2], &with(&bias));
     close(&f64s(&found), &f64s(&plain(&q, &k, &v, 0.5, None, Some(&bias))));
-    // Four heads of queries over two of keys and values.
+    // Four query heads share two heads of keys and values.
     let (q4, k2, v2) = (noise(&[4, 3, 2], 6), noise(&[2, 5, 2], 7), noise(&[2, 5, 2], 8));
     let how = AttentionOptions { enable_gqa: true, ..AttentionOptions::default() };
     checked(&[&q4, &k2, &v2], |x| scaled_dot_product_attention(&x[0], &x[1], &x[2], &how).square().sum(()));
@@ -91,7 +91,7 @@ fn fault_13_attention_forward_in_all_operands() {
         assert!(f64s(&t[0]).iter().any(|t| t.abs() > 1e-3));
     }
     second_order(&[&q, &k, &v], |x| attend(x).square().sum(()));
-    // In a batch, each with its own.
+    // In a batch, each element has its own operands.
     let stack = |t: &Tensor| Tensor::stack(&[t, &(t * 2.0), &-t], 0);
     batched(&[&stack(&q), &stack(&k), &v], &[Some(0), Some(0), None], attend);
 }
@@ -102,7 +102,7 @@ fn fault_14_rope_forward_is_the_rotation_itself() {
     let turn = |x: &Tensor| x.rope(100.0, 2);
     let (_, pushed) = jvp(&[&x], &[&t], |x| turn(&x[0])).unwrap();
     close(&f64s(&pushed[0]), &f64s(&turn(&t)));
-    // A rotation: lengths are kept, and the adjoint turns back.
+    // The map is a rotation: it keeps lengths, and its adjoint is the inverse rotation.
     close(&f64s(&turn(&x).square().sum(-1)), &f64s(&x.square().sum(-1)));
     let (_, pull) = gradus::vjp(&[&x], |x| turn(&x[0])).unwrap();
     close(&f64s(&pull(&[&turn(&t)]).unwrap()[0]), &f64s(&t));

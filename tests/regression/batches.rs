@@ -1,4 +1,4 @@
-//! Batches: axes from the end, ranks that differ, operands that are shared, results that do not depend.
+//! Batches: negative axes, different ranks, shared operands, results that do not depend on the batch.
 
 use crate::common::{batched, close, f64s, noise};
 use gradus::func::conv2d;
@@ -35,7 +35,7 @@ fn fault_20_ranks_that_differ() {
     let s = Tensor::from([1.0, 2.0]);
     batched(&[&s, &y], &[Some(0), Some(0)], |v| &v[0] * &v[1]);
     batched(&[&x.gt(0.0), &y], &[Some(0), Some(0)], |v| v[0].select(&v[1], 0.0));
-    // Gradients keep elements apart as well.
+    // Gradients do not mix elements either.
     batched(&[&x, &y], &[Some(0), Some(0)], |v| {
         grad(&[&v[0]], |x| (x[0].sin() * &v[1]).sum(())).unwrap().remove(0)
     });
@@ -48,7 +48,7 @@ fn fault_21_each_element_has_its_own() {
     batched(&[&table, &shared], &[Some(0), None], |v| v[0].index_select(0, &v[1]));
     batched(&[&table, &own], &[Some(0), Some(0)], |v| v[0].index_select(0, &v[1]));
     batched(&[&table.at(0), &own], &[None, Some(0)], |v| v[0].index_select(0, &v[1]));
-    // The adjoint adds rows up per element.
+    // The adjoint sums rows within each element only.
     batched(&[&table, &own], &[Some(0), Some(0)], |v| {
         grad(&[&v[0]], |t| t[0].index_select(0, &v[1]).square().sum(())).unwrap().remove(0)
     });
@@ -63,7 +63,7 @@ fn fault_21_each_element_has_its_own() {
         grad(&[&v[1]], norm).unwrap().remove(0)
     });
     assert_eq!(per.shape().to_vec(), [3, 4]);
-    // Every element with windows of its own.
+    // Every element has its own windows.
     let (image, window) = (noise(&[2, 1, 2, 4, 4], 5), noise(&[2, 3, 2, 3, 3], 6));
     for axes in [[Some(0), Some(0)], [Some(0), None], [None, Some(0)]] {
         let pick = |t: &Tensor, axis: Option<isize>| if axis.is_none() { t.at(0) } else { t.clone() };
@@ -74,7 +74,7 @@ fn fault_21_each_element_has_its_own() {
             grad(&[&v[1]], energy).unwrap().remove(0)
         });
     }
-    // A scale that is learned sums over its own element only (as the step of a quantiser does).
+    // The gradient of a learned scale sums over its own element only, as for the step of a quantiser.
     let s = Tensor::from([0.5, 0.25, 2.0]);
     let per = batched(&[&x, &s], &[Some(0), Some(0)], |v| {
         grad(&[&v[1]], |s| (&v[0] / &s[0]).tanh().sum(())).unwrap().remove(0)

@@ -45,18 +45,18 @@ fn fault_23_a_scan_sees_parameters_around_it() {
     let power = |w: &Tensor| {
         scan(&[&Tensor::from(1.0)], &[], how, |c, _| (vec![&c[0] * w], vec![])).unwrap().0.remove(0)
     };
-    // A leaf from outside, eagerly: 2³ and 3·2².
+    // Eagerly, with a leaf from outside: the value is 2³, the gradient 3·2².
     let y = power(&two);
     assert_eq!(y.item::<f64>().unwrap(), 8.0);
     y.backward().unwrap();
     assert_eq!(f64s(&two.grad().unwrap()), [12.0]);
-    // An operand of an enclosing function, in every way.
+    // With an operand of an enclosing function, in all five ways.
     assert_eq!(gradients(&[&Tensor::from(2.0)], |w| power(&w[0])), [[12.0]]);
     // A leaf read by a traced function becomes an input after its own.
     let graph = trace(&[&Tensor::from(5.0)], |x| &x[0] * power(&two)).unwrap();
     let point = [Literal::scalar(gradus::DType::F64, 5.0), Literal::scalar(gradus::DType::F64, 2.0)];
     assert_eq!(reference::evaluate(&graph, &point).unwrap()[0].f(), [40.0]);
-    // With checkpoints, per element of a batch, and to second order.
+    // With checkpoints, in a batch, and to second order.
     for keep in KEEPS {
         let how = ScanOptions { keep, ..how };
         let f = |w: &[Tensor]| {
@@ -71,7 +71,7 @@ fn fault_23_a_scan_sees_parameters_around_it() {
 
 #[test]
 fn fault_24_loops_and_choices_give_all_their_results() {
-    // Fibonacci: both carries come back, and a count of another dtype.
+    // Fibonacci numbers: the loop returns both carries, and a count of another dtype.
     let fib = |a: &Tensor, b: &Tensor, bound| {
         while_loop(
             &[a, b, &Tensor::from(0i64)],
@@ -86,7 +86,7 @@ fn fault_24_loops_and_choices_give_all_their_results() {
         let outs = fib(&zero, &one, bound);
         assert_eq!((f64s(&outs[0]), f64s(&outs[1])), (vec![55.0], vec![89.0]));
         assert_eq!(outs[2].item::<i64>().unwrap(), 10);
-        // Linear in its start: forward mode without a bound too.
+        // The loop is linear in its start values. Forward mode also works without a bound.
         let (_, t) = jvp(&[&zero, &one], &[&one, &zero], |v| fib(&v[0], &v[1], bound)).unwrap();
         assert_eq!((f64s(&t[0]), f64s(&t[1])), (vec![34.0], vec![55.0]));
     }
@@ -94,7 +94,7 @@ fn fault_24_loops_and_choices_give_all_their_results() {
     assert_eq!(g, [[55.0], [89.0]]);
     let e = grad(&[&zero, &one], |v| fib(&v[0], &v[1], None)[1].clone()).unwrap_err().to_string();
     assert!(e.contains("needs a bound"), "{e}");
-    // A choice of two results runs only one branch: the other would fail on its index.
+    // A conditional with two results runs only one branch; the other branch would fail with an index error.
     let x = Tensor::from([1.0, 2.0]);
     let far = Tensor::from([7i64]);
     let choose = |yes: bool, x: &Tensor| {

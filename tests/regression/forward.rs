@@ -1,4 +1,4 @@
-//! Forward mode: activations, normalisation, extremes, broadcasts, and second order through it.
+//! Forward mode: activations, normalisation, extremes, broadcasts, and second derivatives through it.
 
 use crate::common::{adjoint, checked, close, f64s, gradients, near, noise, second_order};
 use gradus::func::{MaxPoolOptions, conv2d, max_pool2d};
@@ -48,10 +48,11 @@ fn fault_12_norms_move_their_statistics() {
     let group = |v: &[Tensor]| (v[0].group_norm(2, Some(&v[1]), Some(&v[2]), 1e-5) * &c).sum(());
     checked(&[&x, &gw, &gb], group);
     second_order(&[&x, &gw, &gb], group);
-    // A change of inputs that does not change the result has no tangent: a shift of everything, and nearly so a scale.
+    // If a change of the inputs does not change the result, the tangent is 0. This holds for a shift of all
+    // elements, and approximately for a scale.
     let t = pushed(&x, &x.ones_like(), |x| x.layer_norm([3], None, None, 1e-5));
     near(&t, &[0.0; 24], 1e-12);
-    // The tangents of scale and shift come through: d(ŵ·n + b) = n·dw + db.
+    // The tangents of scale and shift contribute: d(ŵ·n + b) = n·dw + db.
     let n = x.layer_norm([3], None, None, 1e-5);
     let (zero, dw, db) = (x.zeros_like(), noise(&[3], 7), noise(&[3], 8));
     let (_, t) =

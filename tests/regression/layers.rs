@@ -1,4 +1,5 @@
-//! Layers that had no rule, half a rule, or one too large: gates, transposed convolutions, grouped products.
+//! Layers whose rules were missing, incomplete or too expensive: gates, transposed convolutions, grouped
+//! products.
 
 use crate::common::{checked, close, f64s, gradients, near, noise, second_order, types_within};
 use gradus::func::{ConvOptions, ConvTransposeOptions, Interpolation, conv_transpose2d, conv2d, interpolate};
@@ -6,8 +7,8 @@ use gradus::ir::transform;
 use gradus::{DType, ScanOptions, Tensor, grad, scan, trace, vmap};
 
 #[test]
-fn fault_25_gates_know_their_half() {
-    // Gate 1 and value 2: 2·silu(1) = 1.462; the other way round silu(2) = 1.762.
+fn fault_25_gates_use_the_right_half() {
+    // With gate 1 and value 2: 2·silu(1) = 1.462. With exchanged halves: silu(2) = 1.762.
     let swiglu = |x: &Tensor, gate_first: bool| {
         let halves = x.chunk(2, -1);
         let (gate, up) = if gate_first { (&halves[0], &halves[1]) } else { (&halves[1], &halves[0]) };
@@ -73,7 +74,7 @@ fn fault_34_layers_that_had_no_rule() {
     let (x, c) = (noise(&[4, 8], 8), noise(&[4, 8], 9));
     checked(&[&x], |x| (axial(&x[0]) * &c).sum(()));
     close(&f64s(&axial(&x).square().sum(())), &f64s(&x.square().sum(())));
-    // Twice as large, each element four times: gradients add up.
+    // Upsampling by 2 repeats each element four times, so four gradients are added.
     let x = Tensor::from([[[[1.0, 2.0], [3.0, 4.0]]]]);
     let up = |x: &Tensor| interpolate(x, &[4, 4], Interpolation::Nearest);
     assert_eq!(f64s(&up(&x))[..4], [1.0, 1.0, 2.0, 2.0]);
@@ -88,7 +89,8 @@ fn fault_34_layers_that_had_no_rule() {
     assert_eq!(g, [f64s(&v.exp()), f64s(&v)]);
 }
 
-/// Rows of `x` times the weights of their expert, one expert after the other: no weights per row.
+/// Multiplies the rows of `x` by the weights of their expert, one expert after the other, without a copy of
+/// weights per row.
 fn grouped(x: &Tensor, w: &Tensor, expert: &Tensor) -> Tensor {
     let start = x.zeros_like().matmul(&w.at(0).zeros_like());
     let ids = Tensor::arange(0i64, w.dim(0) as i64, 1i64);
@@ -104,7 +106,7 @@ fn fault_35_grouped_products_do_not_gather_weights() {
     let (m, k, n, e) = (6, 4, 5, 3);
     let (x, w) = (noise(&[m, k], 1), noise(&[e, k, n], 2));
     let expert = Tensor::from([2i64, 0, 0, 1, 2, 2]);
-    // By gathering, which is the meaning and costs m·k·n elements.
+    // The definition by gathering, which stores m·k·n elements.
     let gathered = |v: &[Tensor]| v[0].unsqueeze(1).bmm(&v[1].index_select(0, &expert)).squeeze(1);
     let found = grouped(&x, &w, &expert);
     close(&f64s(&found), &f64s(&gathered(&[x.clone(), w.clone()])));
@@ -113,9 +115,9 @@ fn fault_35_grouped_products_do_not_gather_weights() {
     g.iter().zip(&right).for_each(|(a, b)| close(a, &f64s(b)));
     second_order(&[&x, &w], |v| grouped(&v[0], &v[1], &expert).sin().sum(()));
     // An expert that no token chose has gradient zero.
-    let nobody = grad(&[&w], |w| grouped(&x, &w[0], &expert.zeros_like()).sum(())).unwrap();
-    assert!(f64s(&nobody[0])[k * n..].iter().all(|g| *g == 0.0));
-    // At 64 tokens nothing in the gradient is as large as a weight matrix per token, or near it.
+    let unused = grad(&[&w], |w| grouped(&x, &w[0], &expert.zeros_like()).sum(())).unwrap();
+    assert!(f64s(&unused[0])[k * n..].iter().all(|g| *g == 0.0));
+    // At 64 tokens, all values in the gradient are much smaller than a weight matrix per token.
     let (m, k, n, e) = (64, 16, 16, 3);
     let (x, w) = (noise(&[m, k], 3), noise(&[e, k, n], 4));
     let expert = Tensor::iota(DType::I64, [m], 0) % e as i64;
@@ -123,7 +125,7 @@ fn fault_35_grouped_products_do_not_gather_weights() {
     let gradient = transform::vjp(&graph, &[0, 1]).unwrap();
     let largest = types_within(&gradient).iter().map(|a| a.shape.numel()).max().unwrap();
     assert!(largest <= e * (m * n).max(k * n), "{largest} elements, of {} if gathered", m * k * n);
-    // Per example in a batch.
+    // For each example of a batch.
     let xs = noise(&[2, m, k], 5);
     let all = vmap(&[&xs], &[Some(0)], |v| grouped(&v[0], &w, &expert)).unwrap();
     close(&f64s(&all[0].at(1)), &f64s(&grouped(&xs.at(1), &w, &expert)));

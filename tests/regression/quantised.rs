@@ -1,17 +1,16 @@
-//! Quantised arithmetic by composition: there are no quantised ops here yet, so the tests assert that their
-//! derivatives come out right from rounding, clamping, `stop_gradient` and casts. Integer kernels and packed file
-//! formats are not covered.
+//! Quantised arithmetic composed of rounding, clamping, `stop_gradient` and casts; the tests check its
+//! derivatives. Integer kernels and packed file formats are not covered.
 
 use crate::common::{adjoint, checked, close, f64s, gradients, noise};
 use gradus::{DType, Tensor, grad, jvp};
 
-/// Rounding with the derivative of the identity.
+/// Rounds, with the derivative of the identity.
 fn straight_through(x: &Tensor) -> Tensor {
     x + (x.round() - x).stop_gradient()
 }
 
-/// Steps of `scale` between `low` and `high` of them; inside the range the derivative is that of the identity, outside
-/// there is none.
+/// Rounds to multiples of `scale` from `low * scale` to `high * scale`. The derivative is 1 inside the range
+/// and 0 outside.
 fn fake_quantised(x: &Tensor, scale: &Tensor, low: f64, high: f64) -> Tensor {
     straight_through(&(x / scale).clamp(low, high)) * scale
 }
@@ -38,7 +37,7 @@ fn fault_26_scales_and_zero_points_of_packed_weights_have_gradients() {
     };
     let g = checked(&[&x, &scale, &zero], product);
     assert!(g.iter().flatten().all(|g| *g != 0.0));
-    // The integers themselves are refused, not differentiated after a cast.
+    // Derivatives with respect to the integers are refused; the integers are not cast to floats.
     let e = gradus::ir::transform::vjp(
         &gradus::trace(&[&q], |q| q[0].to_dtype(DType::F64).sum(())).unwrap(),
         &[0],
@@ -47,7 +46,7 @@ fn fault_26_scales_and_zero_points_of_packed_weights_have_gradients() {
 }
 
 #[test]
-fn fault_27_quantised_products_have_whole_gradients_and_a_saturation_mask() {
+fn fault_27_quantised_products_have_exact_gradients_and_a_saturation_mask() {
     let (s, one) = (Tensor::from(0.1), Tensor::from(0.05));
     let x = Tensor::from([[0.33, -0.58, 40.0]]);
     let w = Tensor::from([[0.21], [-0.37], [0.5]]);
@@ -57,7 +56,7 @@ fn fault_27_quantised_products_have_whole_gradients_and_a_saturation_mask() {
     // Forward: 0.3·0.2 + 0.6·0.35 + 12.7·0.5.
     close(&f64s(&product(&[x.clone(), w.clone()])), &[0.06 + 0.21 + 6.35]);
     let g = gradients(&[&x, &w], product);
-    // Not truncated to integers; 40 is beyond 12.7 and gets nothing.
+    // Gradients are not truncated to integers. 40 is above 12.7, so its gradient is 0.
     close(&g[0], &[0.2, -0.35, 0.0]);
     close(&g[1], &[0.3, -0.6, 12.7]);
 }
@@ -67,13 +66,13 @@ fn fault_29_clipping_by_a_fixed_scale() {
     let x = Tensor::from([100.0, 0.05, -12.85, -3.0]);
     let f = |x: &[Tensor]| fake_quantised(&x[0], &Tensor::from(0.1), -128.0, 127.0).sum(());
     assert_eq!(gradients(&[&x], f), [[0.0, 1.0, 0.0, 1.0]]);
-    // By the batch's own largest value nothing is clipped.
+    // With a scale from the largest value of the batch, no value is clipped.
     let per_batch = |x: &[Tensor]| {
         let scale = (x[0].abs().max(()) / 127.0).stop_gradient();
         fake_quantised(&x[0], &scale, -128.0, 127.0).sum(())
     };
     close(&grad(&[&x], per_batch).unwrap().iter().flat_map(f64s).collect::<Vec<_>>()[1..], &[1.0; 3]);
-    // Identity, and a tanh in place of the step.
+    // The derivative of the identity, and that of a tanh in place of the step.
     assert_eq!(gradients(&[&x], |x| straight_through(&x[0]).sum(())), [[1.0; 4]]);
     let soft = |x: &Tensor| x.tanh() + (x.round() - x.tanh()).stop_gradient();
     let x = Tensor::from([0.3, -0.8]);
@@ -95,12 +94,12 @@ fn fault_30_learned_steps() {
     };
     let y = quantised(&x, &s);
     close(&f64s(&y), &[0.25, -0.5, 1.75, -2.0]);
-    // In the step: round(v) - v inside, the limits outside.
+    // Gradient with respect to the step: round(v) - v inside the range, the limits outside.
     let inside = (1.0 - 1.48) + (-2.0 + 2.08);
     let g = gradients(&[&x, &s], |v| quantised(&v[0], &v[1]).sum(()));
     close(&g[0], &[1.0, 1.0, 0.0, 0.0]);
     close(&g[1], &[(inside + high + low) * factor]);
-    // Quantising alone divides by the scale, dequantising alone multiplies: so do their derivatives.
+    // Quantisation divides by the scale, and dequantisation multiplies by it; so do their derivatives.
     let g = gradients(&[&x], |x| straight_through(&(&x[0] / &s)).sum(()));
     close(&g[0], &[4.0; 4]);
     let g = gradients(&[&Tensor::from([3.0, -2.0])], |q| (&q[0] * &s).sum(()));

@@ -1,4 +1,4 @@
-//! Rules at their edges: ties, zeros, negative bases, element types.
+//! Rules in special cases: ties, zeros, negative bases, dtypes.
 
 use crate::common::{adjoint, checked, close, f64s, gradients, near, noise, second_order};
 use gradus::func::{AvgPoolOptions, MaxPoolOptions, avg_pool2d, max_pool2d};
@@ -30,7 +30,7 @@ fn fault_04_ties_of_reduced_extremes_share() {
 fn fault_05_product_with_zeros() {
     assert_eq!(gradients(&[&Tensor::from([0.0, 2.0, 3.0])], |x| x[0].prod(0)), [[6.0, 0.0, 0.0]]);
     assert_eq!(gradients(&[&Tensor::from([0.0, 0.0, 3.0])], |x| x[0].prod(0)), [[0.0, 0.0, 0.0]]);
-    // Of two zeros the second derivative is the rest of the product.
+    // The second derivative with respect to two zeros is the product of the other elements.
     let x = Tensor::from([0.0, 0.0, 3.0]);
     let h = gradus::hessian(&x, |x| x.prod(0)).unwrap();
     assert_eq!(f64s(&h), [0.0, 3.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
@@ -43,7 +43,8 @@ fn fault_06_power_at_zero_and_below() {
     let g = gradients(&[&x, &two], |v| v[0].pow(&v[1]).sum(()));
     assert_eq!(g[0], [0.0, 4.0]);
     close(&g[1], &[0.0, 4.0 * 2f64.ln()]);
-    // A negative base has a derivative in the base, and none in the exponent: that is NaN.
+    // A power of a negative base has a derivative with respect to the base. That with respect to the exponent
+    // is NaN.
     let (negative, two) = (Tensor::from([-3.0]), Tensor::from([2.0]));
     assert_eq!(gradients(&[&negative], |v| v[0].pow(&two).sum(())), [[-6.0]]);
     let exponent = gradus::grad(&[&two], |v| negative.pow(&v[0]).sum(())).unwrap();
@@ -65,7 +66,7 @@ fn fault_07_ties_of_two_operands_share_alike_in_both_modes() {
 }
 
 #[test]
-fn fault_08_zeros_have_the_dtype_of_what_they_stand_for() {
+fn fault_08_zero_gradients_have_the_dtype_of_their_input() {
     let x = Tensor::from([-1.0, 0.5, 3.0]);
     for dtype in FLOATS {
         let (y, g) = typed(&x, dtype, |x| x.gt(0.0).select(&(x * 2.0), 0.0));
@@ -74,7 +75,7 @@ fn fault_08_zeros_have_the_dtype_of_what_they_stand_for() {
         assert_eq!((y, g), (vec![1.0, 1.0, 3.0], vec![0.0, 0.0, 1.0]));
         let (y, g) = typed(&x, dtype, |x| x.minimum(1.0));
         assert_eq!((y, g), (vec![-1.0, 0.5, 1.0], vec![1.0, 1.0, 0.0]));
-        // The gradient of an input that the result does not depend on: zeros of the input's dtype.
+        // The gradient of an input on which the result does not depend is zeros of the input's dtype.
         let (a, b) = (x.to_dtype(dtype), x.to_dtype(dtype));
         let g = grad(&[&a, &b], |v| v[0].sum(()).to_dtype(DType::F64)).unwrap();
         assert_eq!((g[1].dtype(), f64s(&g[1].to_dtype(DType::F64))), (dtype, vec![0.0; 3]));
@@ -90,7 +91,8 @@ fn fault_09_constants_in_rules_have_the_operands_dtype() {
     }
     // Exact in f64, not a third rounded to f32.
     assert_eq!(gradients(&[&Tensor::from([1.0, 2.0, 3.0])], |x| x[0].mean(())), [[1.0 / 3.0; 3]]);
-    // The factor 1/√n of an orthonormal Fourier transform, computed on paper for n = 4, in every width that complex numbers have.
+    // The factor 1/√n of an orthonormal Fourier transform, computed on paper for n = 4, in every width that
+    // complex numbers have.
     for dtype in [DType::F64, DType::F32] {
         let y = x.to_dtype(dtype).fft(None, 0, FftNorm::Ortho);
         assert_eq!(y.dtype(), dtype.complex());
@@ -99,7 +101,8 @@ fn fault_09_constants_in_rules_have_the_operands_dtype() {
         let (_, g) = typed(&x, dtype, |x| x.rfft(None, 0, FftNorm::Ortho).real().at(1));
         near(&g, &[0.5, 0.0, -0.5, 0.0], 1e-7);
     }
-    // It keeps lengths, so the gradient of half the squared length is the point itself: of n = 3, where 1/√n is rounded.
+    // The transform keeps lengths, so the gradient of half the squared length is the point itself. For n = 3,
+    // 1/√n is rounded.
     let x = Tensor::from([1.0, -2.0, 0.5]);
     for (norm, by) in [(FftNorm::Ortho, 1.0), (FftNorm::Backward, 3.0), (FftNorm::Forward, 1.0 / 3.0)] {
         let half = |x: &[Tensor]| {
@@ -121,7 +124,7 @@ fn fault_10_pools_of_every_kind_and_dtype() {
     let weights = noise(&[1, 2, 2, 2], 4);
     checked(&[&x], |x| (avg_pool2d(&x[0], 2, &AvgPoolOptions::default()) * &weights).sum(()));
     checked(&[&x], |x| (max_pool2d(&x[0], 2, &MaxPoolOptions::default()) * &weights).sum(()));
-    // Sum, smallest and product are reductions of windows.
+    // Sum, minimum and product pools are reductions of windows.
     let windows = |x: &Tensor| x.unfold(2, 2, 2).unfold(3, 2, 2);
     let pooled: [&dyn Fn(&Tensor) -> Tensor; 3] =
         [&|w| w.sum([-1, -2]), &|w| w.min([-1, -2]), &|w| w.prod([-1, -2])];
@@ -136,7 +139,8 @@ fn fault_18_rounding_and_absolute_value_alike_in_both_modes() {
     let x = Tensor::from([0.4, -2.6]);
     let one = Tensor::from([1.0, 1.0]);
     for f in [Tensor::round, Tensor::floor, Tensor::ceil, Tensor::trunc, Tensor::sign] {
-        // Beside the identity, since of steps alone the tape says that nothing requires gradients.
+        // The identity is added, because the tape reports that the result of step functions alone requires no
+        // gradients.
         assert_eq!(gradients(&[&x], |x| (f(&x[0]) + &x[0]).sum(())), [[1.0, 1.0]]);
         assert_eq!(f64s(&grad(&[&x], |x| f(&x[0]).sum(())).unwrap()[0]), [0.0, 0.0]);
         let (_, t) = jvp(&[&x], &[&one], |x| f(&x[0])).unwrap();
@@ -161,7 +165,7 @@ fn fault_31_integers_carry_no_gradient() {
 }
 
 #[test]
-fn fault_32_complex_gradients_are_whole() {
+fn fault_32_complex_gradients_have_both_parts() {
     // L = |z|² at 3: 2z = 6, along both parts.
     let z = Tensor::from(C::new(3.0, 0.0));
     let length = |z: &[Tensor]| z[0].abs().square();
@@ -172,20 +176,22 @@ fn fault_32_complex_gradients_are_whole() {
     let leaf = z.requires_grad_();
     length(std::slice::from_ref(&leaf)).backward().unwrap();
     assert!((leaf.grad().unwrap().item::<C>().unwrap() - g).norm() < 1e-14);
-    // A real value cast to complex gets all of its gradient, and a real one.
+    // A real value that is cast to complex gets its complete gradient, which is real.
     let x = Tensor::from(3.0);
     assert_eq!(gradients(&[&x], |x| length(&[x[0].to_dtype(DType::C128)])), [[6.0]]);
     assert_eq!(gradients(&[&x], |x| length(&[x[0].complex(1.0)])), [[6.0]]);
-    // Products pull back through conjugates (Aᴴ, not Aᵀ): in parts, by differences.
+    // Pullbacks of products use conjugates (Aᴴ, not Aᵀ). Real and imaginary parts are compared with
+    // differences.
     let (re, im) = (noise(&[2, 2], 1), noise(&[2, 2], 2));
     checked(&[&re, &im], |v| {
         let a = v[0].complex(&v[1]);
         let y = a.matmul(&a.conj().t()).matmul(&a);
         (y.real() * &re + y.imag() * &im).sum(())
     });
-    // A solution pulls back through Aᴴ too: compared with the formula for one number, then with differences.
+    // The pullback of a linear solve uses Aᴴ too. It is compared with the formula for one number, then with
+    // differences.
     let (a, b) = (Tensor::from([[C::new(1.0, 2.0)]]), Tensor::from([C::new(3.0, -1.0)]));
-    // Re(b / a) has the gradients 1 / conj(a) in b, and -conj(b / a²) in a.
+    // The gradients of Re(b / a) are 1 / conj(a) with respect to b, and -conj(b / a²) with respect to a.
     let g = grad(&[&a, &b], |v| v[0].solve(&v[1]).real().sum(())).unwrap();
     let (da, db) = (g[0].to_vec::<C>().unwrap()[0], g[1].to_vec::<C>().unwrap()[0]);
     assert!((db - C::new(0.2, 0.4)).norm() < 1e-15, "{db}");

@@ -86,7 +86,7 @@ ${functions.join('\n')}
 
 const text = render(await catalog())
 if (process.argv.includes('--check')) {
-  if (readFileSync(target, 'utf8') !== text) throw new Error('src/ops.generated.ts is not what the catalog says; run npm run generate')
+  if (readFileSync(target, 'utf8') !== text) throw new Error('src/ops.generated.ts does not match the catalog; run npm run generate')
 } else {
   writeFileSync(target, text)
 }

@@ -156,7 +156,7 @@ export class Executor implements Memory {
     await Promise.allSettled([...this.programs.values()].map((p) => p.ready))
     await this.readAll([])
     await this.device.queue.onSubmittedWorkDone()
-    // Errors do not arrive together with the end of the work that caused them.
+    // Errors may arrive later than the end of the work that caused them.
     while (this.watching.size) await Promise.all(this.watching)
     this.report()
   }
@@ -313,7 +313,7 @@ export class Executor implements Memory {
     this.retired.length = 0
   }
 
-  /** @internal Reports errors that WebGPU finds in these calls, with this name. */
+  /** @internal Makes calls, and reports their WebGPU errors with this name. */
   watch<T>(name: string, calls: () => T): T {
     this.device.pushErrorScope('validation')
     try {

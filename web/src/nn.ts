@@ -296,7 +296,7 @@ export class BatchNorm extends Module implements Layer {
     const move = (running: Buffer, now: Tensor): void => {
       const before = running.stopGradient()
       const after = before.mul(1 - momentum).add(now.stopGradient().mul(momentum))
-      // A batch that is not finite leaves the statistics unchanged, as it does parameters.
+      // A batch whose results are not finite changes neither statistics nor parameters.
       running.set(after.isFinite().where(after, before))
     }
     move(this.running_mean, mean)

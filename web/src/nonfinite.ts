@@ -34,7 +34,7 @@ export async function findNonFinite(
       // Values that depend on an infinity that the caller wrote, as in a mask, are not reported.
       for (const out of op.outputs) if (!(await isFinite(out))) bad.add(out)
       const isSource = op.outputs.some((t) => bad.has(t)) && !op.inputs.some((t) => bad.has(t))
-      if (isSource && (await hasNaN(op.outputs, op.name))) {
+      if (isSource && (await isFault(op.outputs, op.name))) {
         const of = op.inputs.map((t) => `${t.dtype}[${t.shape}]`).join(', ')
         return { text: `${op.name}(${of}) made it`, line: callerLine(op.stack) }
       }
@@ -52,8 +52,8 @@ async function isFinite(t: Tensor): Promise<boolean> {
   return (await tidy(() => t.isFinite().all()).item()) !== 0
 }
 
-/** Infinities that an op fills in on purpose are ignored; NaN is not. */
-async function hasNaN(outputs: Tensor[], name: string): Promise<boolean> {
+/** Returns true if results that are not finite are to be reported. Infinities that an op may write on purpose are not; NaN is. */
+async function isFault(outputs: Tensor[], name: string): Promise<boolean> {
   if (!/maskedFill|full|where/.test(name)) return true
   for (const t of outputs) if ((await tidy(() => t.isNan().any()).item()) !== 0) return true
   return false

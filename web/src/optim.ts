@@ -59,7 +59,7 @@ export const schedule = {
   linear: (from: number, to: number, steps: number): Schedule => ({ kind: 'linear', from, to, steps }),
   /** Half a cosine from `rate` down to `least`. */
   cosine: (rate: number, steps: number, least = 0): Schedule => ({ kind: 'cosine', rate, steps, least }),
-  /** A linear rise before another schedule begins. */
+  /** Rises linearly, then continues with another schedule. */
   warmup: (steps: number, after: Rate): Schedule =>
     ({ kind: 'warmup', steps, after: typeof after === 'number' ? { kind: 'constant', rate: after } : after }),
   /** Multiplied by `factor` every `every` steps. */

@@ -36,7 +36,7 @@ export interface Memory {
   buffer(id: number): GPUBuffer
   /** Destroys a buffer once no pending command uses it. */
   retire(buffer: GPUBuffer): void
-  /** Reports errors of WebGPU in these calls under a name. */
+  /** Makes calls, and reports their WebGPU errors with this name. */
   watch<T>(name: string, calls: () => T): T
 }
 
@@ -94,7 +94,7 @@ export class Pipelines {
       layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
       compute: { module, entryPoint: 'main' },
     })
-    // The promise below reports the error; the scope only keeps it from the console.
+    // The promise below reports the error. The scope only prevents a message on the console.
     void device.popErrorScope().catch(() => null)
     try {
       return await made
@@ -217,7 +217,7 @@ export class Program {
     return `program ${this.id}, command ${index}, step ${command.step}`
   }
 
-  /** Frees what the program holds. */
+  /** Releases the pipelines and parameter buffers of the program. */
   unload(retire: (b: GPUBuffer) => void): void {
     for (const p of this.pipelines) p.users--
     for (const entry of this.prepared.values()) if (entry.parameters) retire(entry.parameters)

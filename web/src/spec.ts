@@ -1,4 +1,4 @@
-/** Training specs that are imported from a module by its address, which a worker can do too. */
+/** Imports training specs from modules by their addresses, which also works in a worker. */
 import { ValueError } from './errors.js'
 import type { InputDecls } from './inputs.js'
 import type { DeviceName } from './module.js'

@@ -224,7 +224,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
         throw new FormatError(`${name} has the shape [${t.shape}] in the file and [${p.shape}] in the model`, 'file')
       }
     }
-    // PyTorch's BatchNorm counts its batches; nothing here depends on that count.
+    // Files of PyTorch contain a count of batches for BatchNorm, which is not used here.
     const read = Object.entries(tensors).filter(([n]) => this.state.has(n) || !n.endsWith('num_batches_tracked'))
     const entries = await Promise.all(read.map(async ([n, t]) => [n, Float32Array.from(await t.data() as Float32Array, Number)] as const))
     Object.values(tensors).forEach((t) => t.dispose())

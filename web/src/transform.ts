@@ -8,7 +8,7 @@ type F = (...args: Tensor[]) => Tensor | Tensor[]
 export function traced(f: (...args: Tensor[]) => Tensor[]): (args: Info[]) => number[] {
   return (infos) => tidy(() => {
     const outs = f(...infos.map((info) => Tensor.of(info)))
-    // They are freed with the others, but not before the next call from outside the module.
+    // Results are freed with the other tensors, but not before the next call from outside of the module.
     return outs.map((t) => t.id)
   })
 }

@@ -144,7 +144,7 @@ export class RemoteTraining implements Training<Module, InputDecls> {
   dispose(): void {
     if (this.isDisposed) return
     this.isDisposed = true
-    // A worker that the page created continues to run, without this training.
+    // If the page created the worker, the worker continues to run, without this training.
     void this.call('dispose').catch(() => null)
     this.channel.close()
   }

@@ -1,4 +1,4 @@
-/** Bundles without wasm: a program with a cell, a table and a constant, written by this test. */
+/** Tests bundles without wasm, on a program with a cell, a table and a constant. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -104,7 +104,7 @@ test('malformed bundles are refused', { skip }, async () => {
   assert.match(got.missing, /no tensor other/)
 })
 
-/** The command that exports bundles: `GRADUS`, or what cargo has built. */
+/** The command that exports bundles: `GRADUS`, or the one that cargo has built. */
 const gradus = [process.env.GRADUS, join(root, '../target/release/gradus'), join(root, '../target/debug/gradus')].find((f) => f && existsSync(f))
 
 test('an exported training step takes the steps of Adam', { skip: skip || missing([gradus, 'there is no gradus command; GRADUS may name it']) }, async () => {

@@ -92,7 +92,7 @@ test('a check fails the next read and no later one', { skip }, async () => {
   assert.deepEqual(result, ['nothing', 'index at position 2 is out of range', 'index at position 3 is out of range', 'nothing'])
 })
 
-test('errors name the program and the line of the kernel; the executor goes on', { skip }, async () => {
+test('errors name the program and the line of the kernel; the executor continues', { skip }, async () => {
   const result = await browser.run(module(`
     post({ c: 'load', program: 3, plan: plans.broken }, { c: 'load', program: 4, plan: plans.affine })
     post({ c: 'run', program: 3, slots: [[0, 0], [0, 16]] })

@@ -1,4 +1,4 @@
-/** Tests whose tools may be missing: skipped with a reason, or a failure where `GRADUS_ORACLES=required`. */
+/** Skips tests whose tools are missing, with a reason; with `GRADUS_ORACLES=required` they fail. */
 import { existsSync } from 'node:fs'
 
 /** Returns false if all files exist, else the reason to skip a test. Takes pairs of a path and a reason. */

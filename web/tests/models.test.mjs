@@ -1,4 +1,4 @@
-/** The models of tensorgrad's twelve samples pass the type checker, and train on both devices with equal losses. */
+/** Tests that the models of tensorgrad's twelve samples pass the type checker, and train on both devices with equal losses. */
 import assert from 'node:assert/strict'
 import { transform } from 'esbuild'
 import { execFileSync } from 'node:child_process'

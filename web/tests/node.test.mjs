@@ -29,7 +29,7 @@ async function descend(optimizer, batches, between = () => null) {
 
 const batches = Array.from({ length: 7 }, (_, i) => [Math.sin(i), 1 + 0.2 * i, -i])
 
-/** The same in plain JavaScript: `rule` returns the new weight from the weight, its gradient, the step and its own state. */
+/** Computes these steps in plain JavaScript: `rule` returns the new weight from the weight, its gradient, the step and its state. */
 function expected(rule, clip = Infinity) {
   const w = [1, -2, 3]
   const states = w.map(() => ({ m: 0, v: 0 }))
@@ -73,7 +73,7 @@ test('schedules are followed, and begin anew with setLR', { skip }, async () => 
   close(restarted, expected((w, g, i, s) => { s.m = i === 3 ? g : 0.9 * s.m + g; return w - 0.1 * s.m }))
 })
 
-test('AdamW does not decay vectors, unless it is told to', { skip }, async () => {
+test('AdamW does not decay vectors, unless an option requests it', { skip }, async () => {
   class Model extends g.nn.Module { layer = new g.nn.Linear(2, 2) }
   const model = new Model().init(3)
   const train = await g.compileTraining({ model, inputs: { x: [1, 2] }, optimizer: g.optim.adamw({ rate: 0.1, weightDecay: 0.5 }),

@@ -1,4 +1,4 @@
-/** Batch normalisation against values of PyTorch 2, plans of forward functions, and equations with inputs on the GPU. */
+/** Tests batch normalisation against PyTorch 2, plans of forward functions, and equations with inputs on the GPU. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { open, skipWasm as skip } from './browser.mjs'
@@ -80,7 +80,7 @@ for (const device of ['cpu', 'webgpu']) {
       })
     }
 
-    test('a forward function tells its plan', async () => {
+    test('a forward function describes its plan', async () => {
       const got = await run(device, `
         class Model extends g.nn.Module { l = new g.nn.Linear(3, 2) }
         const f = await g.compileForward({ model: new Model(), forward: (m, { x }) => m.l.forward(x).relu(), inputs: { x: [null, 3] } })

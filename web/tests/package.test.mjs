@@ -150,7 +150,7 @@ for (const device of ['cpu', 'webgpu']) {
       assert.equal(got.ragged.name, 'ShapeError')
     })
 
-    test('a training names the op that made a NaN, and goes on', async () => {
+    test('a training names the op that made a NaN, and continues', async () => {
       const got = await run(device, `
         class M extends g.nn.Module { w = this.param([2], { init: { values: [1, 2] } }) }
         const model = new M()
@@ -334,7 +334,7 @@ test('a lost device fails steps, and a new session works', { skip }, async () =>
   assert.deepEqual(got, { first: 'completed', lost: 'LostDeviceError', failed: ['failed', 'LostDeviceError'], fresh: 'completed', device: 'webgpu' })
 })
 
-test('without WebGPU the CPU is used and the reason is told', { skip }, async () => {
+test('without WebGPU the CPU is used and the reason is reported', { skip }, async () => {
   const plain = await open({ webgpu: false })
   try {
     const got = await plain.run(`

@@ -16,13 +16,14 @@ pub(crate) struct Gpt {
     pub(crate) vocabulary: usize,
 }
 
-/// Weights of a layer: two norms with two weights each, the joint projection to queries, keys and values, the
-/// output projection, and two matrices of the MLP.
+/// Number of weights of a layer: two norms with two weights each, the joint projection to queries, keys and
+/// values, the output projection, and two matrices of the MLP.
 const PER_LAYER: usize = 8;
 
 impl Gpt {
-    /// The inputs of the loss: tokens, the tokens that follow, then weights (tables of tokens and positions, the layers,
-    /// the last norm, the head). They are zeros, because a trace depends on types only.
+    /// Returns the inputs of the loss: tokens, the tokens that follow, then weights (tables of tokens and
+    /// positions, the layers, the last norm, the head). They are zeros, because a trace depends on types
+    /// only.
     pub(crate) fn inputs(&self) -> Vec<Tensor> {
         let (d, tokens) = (self.width, [self.batch, self.context]);
         let ids = || Tensor::zeros(tokens).to_dtype(DType::I64);
@@ -37,7 +38,7 @@ impl Gpt {
         all
     }
 
-    /// The mean loss of a batch.
+    /// Returns the mean loss of a batch.
     pub(crate) fn loss(&self, v: &[Tensor]) -> Tensor {
         let (layers, head) = v[4..].split_at(self.layers * PER_LAYER);
         let mut x = embedding(&v[0], &v[2], None) + &v[3];

@@ -1,4 +1,5 @@
-//! `cargo bench -p gradus-bench` measures each stage from a program to its results, for a training step of a GPT.
+//! `cargo bench -p gradus-bench` measures each stage from a program to its results, for a training step of a
+//! GPT.
 
 mod gpt;
 

@@ -1,6 +1,7 @@
-//! `cargo run --release -p gradus-bench --bin generate MODEL.gguf [f32|bf16|int8] [TEXT]`: measures the speed at which a language
-//! model processes prompts and generates tokens, with activations in `f32`, or rounded to `bf16` or integers, and its perplexity
-//! on the beginning of a text file. Prints one JSON object; `bench/generate.py` compares it with llama.cpp.
+//! `cargo run --release -p gradus-bench --bin generate MODEL.gguf [f32|bf16|int8] [TEXT]`: measures the speed
+//! at which a language model processes prompts and generates tokens, with activations in `f32`, or rounded to
+//! `bf16` or integers, and its perplexity on the beginning of a text file. Prints one JSON object;
+//! `bench/generate.py` compares it with llama.cpp.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +23,8 @@ fn best(logits: &[f32]) -> Result<i64> {
     greedy.choose_after(logits, &[], &Generator::new(0))
 }
 
-/// Resident memory of this process as reported by the system, in bytes: in total, and without mapped files.
+/// Returns the resident memory of this process in bytes, as the system reports it: in total, and without
+/// mapped files.
 fn memory() -> (u64, u64) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |name: &str| {
@@ -32,7 +34,7 @@ fn memory() -> (u64, u64) {
     (field("VmRSS:"), field("RssAnon:"))
 }
 
-/// Perplexity of the first tokens of a text.
+/// Computes the perplexity of the first tokens of a text.
 fn perplexity(model: &LanguageModel, ids: &[i64]) -> Result<f64> {
     let n = ids.len().min(TOKENS).checked_sub(1).filter(|n| *n > 0);
     let n = n.ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! `cargo run --release -p gradus-bench --bin language`: measures how long it takes to read, check and differentiate programs
-//! of equations.
+//! `cargo run --release -p gradus-bench --bin language`: measures how long it takes to read, check and
+//! differentiate programs of equations.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 const REPEATS: usize = 15;
 
-/// The median time of a task.
+/// Measures the median time of a task.
 fn median(mut task: impl FnMut()) -> Duration {
     let mut all: Vec<Duration> = (0..REPEATS)
         .map(|_| {
@@ -41,7 +41,7 @@ fn many(n: usize) -> String {
     std::iter::once("A0[i,j] = X[i,j]\n".to_string()).chain((1..n).map(line)).collect()
 }
 
-/// A matrix as a constant.
+/// Writes an equation whose value is a constant matrix.
 fn matrix(n: usize) -> String {
     let row = |i: usize| {
         (0..n).map(|j| format!("{}", ((i * n + j) % 97) as f64 / 16.0)).collect::<Vec<_>>().join(", ")

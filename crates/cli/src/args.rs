@@ -246,7 +246,7 @@ Examples:
 }
 
 impl Verb {
-    /// The field in which the verb stores the command line, if its messages point at it.
+    /// Returns the field in which the verb stores the command line, if its messages point at it.
     pub(crate) fn command(&mut self) -> Option<&mut Option<gradus::lang::Source>> {
         match self {
             Verb::Run(args) => Some(&mut args.given.command),

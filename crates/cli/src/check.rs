@@ -1,7 +1,8 @@
-//! `gradus check`: checks a program, then compares each of its gradients with finite differences and other modes.
+//! `gradus check`: checks a program, then compares each of its gradients with finite differences and other
+//! modes.
 //!
-//! Every name gets one more term, an input that is zero (`Y[q0, q1] = Step_Y[q0, q1]`). The derivative for that input is the
-//! gradient of the name, whether the name is an input, a constant or computed.
+//! Every name gets one more term, an input that is zero (`Y[q0, q1] = Step_Y[q0, q1]`). The derivative for
+//! that input is the gradient of the name, whether the name is an input, a constant or computed.
 
 mod device;
 mod probe;
@@ -16,9 +17,9 @@ use gradus::{Aval, DType, Generator, Tensor};
 use probe::{CONVERGED, Part, Probe};
 use std::collections::BTreeMap;
 
-/// Largest number of gradients that are checked one by one. If there are more, they are checked together, and a group
-/// that contains a wrong gradient is halved.
-const MANY: usize = 64;
+/// Largest number of gradients that are checked one by one. If there are more, they are checked together, and
+/// a group that contains a wrong gradient is halved.
+const MOST_SINGLE: usize = 64;
 
 pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     let chosen = args.on.device()?;
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     let mut ready = args.given.ready_in(&opened, &wanted, DType::F64, true)?;
     random.fill(program, &wanted, &mut ready)?;
     let equations = program.equations.len();
-    // Differences of values that have not converged are inaccurate.
+    // Differences are inaccurate unless fixpoints have converged.
     ready.settings.tolerance.get_or_insert(CONVERGED);
     // Faults of the program itself are reported before its gradient is computed.
     program.run(&ready.inputs, &ready.settings, &wanted)?;
@@ -47,17 +48,17 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     let exact = probe.exact(args.within);
     // Groups of gradients that are checked together, the next one last.
     let mut groups: Vec<&[Part]> = match probe.parts.len() {
-        ..=MANY => probe.parts.chunks(1).rev().collect(),
+        ..=MOST_SINGLE => probe.parts.chunks(1).rev().collect(),
         _ => vec![&probe.parts],
     };
     while let Some(group) = groups.pop() {
         let found = probe.errors(group, args.within, &mut random)?;
-        // If some elements have no derivative, only differences at the others count.
-        let edges = found.edges > 0;
+        // If some elements have no derivative, only the differences at the other elements decide.
+        let kinks = found.kinks > 0;
         let right = found.difference.is_none_or(|e| e <= args.within)
-            && (edges || found.forward.is_none_or(|e| e <= exact))
-            && (edges || found.graph.is_none_or(|e| e <= exact));
-        if group.len() > 1 && (edges || !right) {
+            && (kinks || found.forward.is_none_or(|e| e <= exact))
+            && (kinks || found.graph.is_none_or(|e| e <= exact));
+        if group.len() > 1 && (kinks || !right) {
             let (first, second) = group.split_at(group.len() / 2);
             groups.extend([second, first]);
             continue;
@@ -69,9 +70,9 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
         let shown = |e: Option<f64>| e.map_or("-".to_string(), |e| format!("{e:.1e}"));
         let verdict = match (right, probe.holds.as_ref()) {
             (false, _) => "WRONG".to_string(),
-            (true, _) if found.edges == part.gradient.numel() => "not differentiable here".to_string(),
-            (true, _) if edges => {
-                format!("ok; {} of {} not differentiable here", found.edges, part.gradient.numel())
+            (true, _) if found.kinks == part.gradient.numel() => "not differentiable here".to_string(),
+            (true, _) if kinks => {
+                format!("ok; {} of {} not differentiable here", found.kinks, part.gradient.numel())
             }
             (true, Some(f)) => {
                 format!("ok; not compared with differences, which would change what `{f}` holds constant")
@@ -123,7 +124,7 @@ impl Random {
         self.0.randn(shape.to_vec()).to_dtype(DType::F64)
     }
 
-    /// A random direction for a tensor; complex if the tensor is.
+    /// Draws a random direction for a tensor; complex if the tensor is.
     fn direction(&mut self, of: &Tensor) -> Tensor {
         let real = self.tensor(&of.shape());
         if of.dtype().is_complex() { real.complex(&self.tensor(&of.shape())) } else { real }
@@ -146,7 +147,7 @@ impl Random {
     }
 }
 
-/// A reference to a tensor at these indices.
+/// Makes a reference to a tensor at these indices.
 fn at(name: &str, places: &[Index]) -> Ref {
     let place = |index: &Index| Place { index: index.clone(), dotted: false, span: Span::default() };
     Ref {
@@ -179,7 +180,8 @@ fn equation(target: Ref, mut factors: Vec<Expr>) -> Equation {
     }
 }
 
-/// The program and its gradient. If the program has no loss, the randomly weighted sum of its outputs is used.
+/// Returns the program and its gradient. If the program has no loss, the randomly weighted sum of its outputs
+/// is used.
 fn differentiated(
     program: &Program,
     args: &CheckArgs,
@@ -194,7 +196,9 @@ fn differentiated(
     let faults = match program.gradient(&options) {
         Ok(gradient) => return Ok(Some((program.clone(), gradient))),
         Err(faults) if loss.is_some() || program.loss(&options).is_ok() => {
-            return Err(crate::pointed(faults, args.given.command.as_ref(), &["--loss", "--wrt"]).into());
+            return Err(
+                crate::point_at_options(faults, args.given.command.as_ref(), &["--loss", "--wrt"]).into()
+            );
         }
         Err(faults) => faults,
     };
@@ -253,9 +257,9 @@ struct CheckedName {
     term: Option<Equation>,
 }
 
-/// The parts of a name's gradient to check. A name that depends on time gets a step input for each time index that its equations
-/// define: `H[i,*t+1] = Step[i,t]`, `H[i,*0] = Step[i]`.
-fn sought(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec<CheckedName> {
+/// Returns the parts of a name's gradient to check. A name that depends on time gets a step input for each
+/// time index that its equations define: `H[i,*t+1] = Step[i,t]`, `H[i,*0] = Step[i]`.
+fn checked_names(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec<CheckedName> {
     let Some(d) = program.definition(name) else { return Vec::new() };
     let own = indices(d.rank);
     let (part, step) =

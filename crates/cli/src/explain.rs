@@ -74,15 +74,15 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     if args.asm {
         return code::instructions(&lowered.compiled()?, terminal);
     }
-    let rounds = if repeats(&lowered.graph) { unfolded.rounds(&needed)? } else { HashMap::new() };
+    let rounds = if has_open_loop(&lowered.graph) { unfolded.rounds(&needed)? } else { HashMap::new() };
     let source = program.sources.first().map_or("", |s| &s.text);
     let ends: Vec<usize> = source.match_indices('\n').map(|m| m.0).collect();
     let mut lines = Vec::new();
     for e in program.equations.iter().filter(|e| needed.contains(&e.target.name)) {
         if e.file().is_none() {
-            // The first value of a state is computed once.
-            let begins = e.target.places.iter().any(|p| matches!(p.index, Index::Moment(_)));
-            let rounds = rounds.get(&e.target.name).filter(|_| !begins);
+            // The equation of a state's first value is computed once.
+            let is_first = e.target.places.iter().any(|p| matches!(p.index, Index::Moment(_)));
+            let rounds = rounds.get(&e.target.name).filter(|_| !is_first);
             let line = Line::new(program, e, &values, &settings_of(e, &ready.settings, steps), rounds)?;
             lines.push(Line { line: ends.partition_point(|end| *end < e.span.start as usize) + 1, ..line });
         }
@@ -99,15 +99,15 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
 }
 
 /// Returns true if a graph has a loop whose number of rounds depends on values.
-fn repeats(graph: &Graph) -> bool {
+fn has_open_loop(graph: &Graph) -> bool {
     graph.nodes().iter().any(|node| {
         let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
         match node.op.def().form(&ins) {
             _ if is_closure(&node.op) => true,
             Form::While(_) => true,
-            Form::Region(body) => repeats(&body),
-            Form::Switch(branches) => branches.iter().any(|b| repeats(b)),
-            Form::Scan(scan) => repeats(&scan.body),
+            Form::Region(body) => has_open_loop(&body),
+            Form::Switch(branches) => branches.iter().any(|b| has_open_loop(b)),
+            Form::Scan(scan) => has_open_loop(&scan.body),
             _ => false,
         }
     })
@@ -125,8 +125,8 @@ fn at_all_steps(t: &Tensor, axis: isize, rank: usize, steps: usize) -> Tensor {
     step.expand(extents).contiguous()
 }
 
-/// A program with only one equation of `program`, with another target.
-fn alone(
+/// Makes a program of the single equation `e`, whose target is replaced by `target`.
+fn single_equation(
     program: &Program,
     e: &Equation,
     target: Ref,
@@ -179,8 +179,9 @@ impl Cost {
         })
     }
 
-    /// The cost of an equation that is computed in every round of a loop. `moves` tells which inputs change between rounds; parts
-    /// that do not depend on them are computed once. Also returns the number of rounds, if any part is repeated.
+    /// Computes the cost of an equation that is computed in every round of a loop. `moves` returns true for
+    /// inputs that change between rounds. Parts that do not depend on such inputs are computed once. Also
+    /// returns the number of rounds, if any part is repeated.
     fn of_rounds(
         lowered: &Lowered,
         inputs: &BTreeMap<Name, Tensor>,
@@ -198,7 +199,7 @@ impl Cost {
         let graph = lowered.graph.with_outputs(&own)?;
         let order = order(&graph.inlined()?);
         let mut ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
-        let Some((before, round)) = apart::apart(&graph, &moving)? else {
+        let Some((before, round)) = apart::split_invariant(&graph, &moving)? else {
             let cost = Cost::of_plan(&lowered.compiled()?, &ins)?.times(turns);
             return Ok((Cost { order, ..cost }, Some(rounds.repeated)));
         };
@@ -218,7 +219,7 @@ impl Cost {
         Ok((cost, Some(rounds.repeated)))
     }
 
-    /// The cost of `n` runs.
+    /// Multiplies the cost by `n`, the number of runs.
     fn times(mut self, n: u64) -> Cost {
         self.flops *= n;
         self.bytes *= n;
@@ -236,7 +237,7 @@ impl Cost {
         })
     }
 
-    /// The steps, with equal ones counted: `2 kernel [4], product 2×3×4`.
+    /// Lists the steps of the plan; equal ones are counted, as in `2 kernel [4], product 2×3×4`.
     fn kinds(&self) -> String {
         let mut counts: Vec<(&str, usize)> = Vec::new();
         for step in &self.steps {
@@ -261,7 +262,7 @@ fn fastest(compiled: &Compiled, ins: &[&Tensor]) -> Done<Duration> {
     Ok(best)
 }
 
-/// The contractions of a graph in order, with their FLOPs.
+/// Returns the contractions of a graph in order, with their FLOPs.
 fn order(graph: &Graph) -> Vec<(String, u64)> {
     let mut out = Vec::new();
     for node in graph.nodes() {
@@ -295,7 +296,8 @@ impl Line {
         settings: &Settings,
         rounds: Option<&Rounds>,
     ) -> Done<Line> {
-        // Under another name, the target as an operand is an input. This computes one round of a fixpoint.
+        // The target gets another name, so that it is an input where the equation reads it. This computes one
+        // round of a fixpoint.
         let name = Name::from(format!("{} of one equation", e.target.name));
         let target = Ref { name: name.clone(), ..e.target.clone() };
         // The current time step becomes an input too, because rounds change it.
@@ -304,7 +306,7 @@ impl Line {
             let parts = [&mut moving.value].into_iter().chain(&mut moving.guard);
             parts.for_each(|part| *part = replace_time(part, time, settings, &mut times));
         }
-        let one = alone(program, &moving, target, values)?;
+        let one = single_equation(program, &moving, target, values)?;
         let reads = moving.reads();
         let value = |n: &Name| times.get(n).or_else(|| values.get(n)).cloned();
         let inputs: BTreeMap<Name, Tensor> =
@@ -347,7 +349,8 @@ fn is_time(place: &Place) -> bool {
     matches!(place.index, Index::Time(..))
 }
 
-/// Replaces functions of time, such as `index(t)`, by tensors read at each time step; `found` receives these tensors.
+/// Replaces functions of time, such as `index(t)`, by tensors read at each time step; `found` receives these
+/// tensors.
 fn replace_time(e: &Expr, time: &Place, settings: &Settings, found: &mut BTreeMap<Name, Tensor>) -> Expr {
     let Index::Time(own, _) = &time.index else { return e.clone() };
     match &e.kind {
@@ -361,8 +364,8 @@ fn replace_time(e: &Expr, time: &Place, settings: &Settings, found: &mut BTreeMa
     }
 }
 
-/// The settings of a program that concern one equation. These are the number of steps, if the equation depends on time,
-/// and the temperature of its target or of the name in `like`.
+/// Returns the settings of a program that concern one equation. These are the number of steps, if the
+/// equation depends on time, and the temperature of its target or of the name in `like`.
 fn settings_of(e: &Equation, all: &Settings, steps: usize) -> Settings {
     fn like(e: &Expr) -> Option<&Name> {
         let own = match &e.kind {
@@ -393,7 +396,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The einsum of an equation, if it is a product of tensors.
+/// Returns the einsum of an equation, if it is a product of tensors.
 fn einsum(e: &Equation) -> Option<String> {
     let factors: Vec<&Expr> = match &e.value.kind {
         Kind::Product(factors) => factors.iter().collect(),

@@ -1,4 +1,5 @@
-//! `gradus export`: writes a program with its tensors, or a trained model, as a folder that a web page runs without the compiler.
+//! `gradus export`: writes a program with its tensors, or a trained model, as a folder that a web page runs
+//! without the compiler.
 
 use crate::args::InputArgs;
 use crate::train::{self, language::Language};
@@ -13,12 +14,14 @@ use gradus::{Aval, DType, Device, Tensor, compile};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Number of steps for which the optimiser's step-dependent numbers are stored; later steps use the last ones.
+/// Number of steps for which step-dependent numbers of the optimiser are stored. Later steps use those of the
+/// last step.
 const STEPS: u64 = 10_000;
 
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
-    /// Program to read (- reads standard input), or output folder or checkpoint of a language model trained by `gradus train`
+    /// Program to read (- reads standard input), or output folder or checkpoint of a language model trained
+    /// by `gradus train`
     pub(crate) file: PathBuf,
     /// Folder to write; created if it does not exist
     #[arg(long, value_name = "DIR")]
@@ -135,22 +138,22 @@ fn program(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
         program.lower(&own.collect(), &ready.settings, names)
     };
     let lowered = lower(&wanted)?;
-    let fed = fed(&lowered, &ready.inputs, &is_fed);
+    let fed = page_inputs(&lowered, &ready.inputs, &is_fed);
     let ins: Vec<&Tensor> = fed.iter().map(|(_, t)| *t).collect();
     let names: Vec<&str> = fed.iter().map(|(n, _)| *n).collect();
-    let compiled = compile(&ins, |x| applied(&lowered, &cells, x))?;
+    let compiled = compile(&ins, |x| apply(&lowered, &cells, x))?;
     let outputs: Vec<&str> = lowered.outputs.iter().map(|n| &**n).collect();
     bundle = bundle.program("run", &compiled, &names, &outputs)?;
 
     if !args.train.is_empty() {
         let lowered = lower(&[args.loss.as_str().into()])?;
-        let fed = self::fed(&lowered, &ready.inputs, &is_fed);
+        let fed = page_inputs(&lowered, &ready.inputs, &is_fed);
         let batch: Vec<&Tensor> = fed.iter().map(|(_, t)| *t).collect();
         let names: Vec<&str> = fed.iter().map(|(n, _)| *n).collect();
         let trained = cells.iter().filter(|(n, _)| args.train.iter().any(|w| **w == ***n));
         let trained: Vec<(String, Tensor)> = trained.map(|(n, t)| (n.to_string(), t.clone())).collect();
         let optimizer = Optimizer::new(trained.clone(), Adam { rate: args.rate, ..Adam::default() });
-        let loss = |_: &NamedParams, x: &[Tensor]| applied(&lowered, &cells, x);
+        let loss = |_: &NamedParams, x: &[Tensor]| apply(&lowered, &cells, x);
         let mut step = compile_training(Box::new(NamedParams(trained)), loss, optimizer, &batch)?;
         bundle = bundle.training(&mut step, &batch, &names, &[args.loss.as_str()], STEPS)?;
     }
@@ -158,8 +161,8 @@ fn program(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// The inputs that the page passes, in the order of the graph's inputs.
-fn fed<'a>(
+/// Returns the inputs that the page passes, in the order of the graph's inputs.
+fn page_inputs<'a>(
     lowered: &'a Lowered,
     inputs: &'a BTreeMap<Name, Tensor>,
     is_fed: &dyn Fn(&str) -> bool,
@@ -169,13 +172,14 @@ fn fed<'a>(
 }
 
 /// Applies a program to the inputs from the page; stored inputs are read from their cells.
-fn applied(lowered: &Lowered, cells: &BTreeMap<Name, Tensor>, fed: &[Tensor]) -> Vec<Tensor> {
+fn apply(lowered: &Lowered, cells: &BTreeMap<Name, Tensor>, fed: &[Tensor]) -> Vec<Tensor> {
     let mut fed = fed.iter();
     let ins: Vec<&Tensor> =
         lowered.inputs.iter().filter_map(|n| cells.get(n).or_else(|| fed.next())).collect();
     match gradus::call("program", &lowered.graph, &ins) {
         Ok(mut outs) => {
-            // The last results of the graph are error flags (fixpoint not reached, bad numbers), which pages do not use.
+            // The last results of the graph are error flags (fixpoint not reached, bad numbers), which pages
+            // do not use.
             outs.truncate(lowered.outputs.len());
             outs
         }

@@ -138,15 +138,16 @@ pub(crate) struct ChatArgs {
     pub(crate) on: DeviceArgs,
 }
 
-/// Prints pieces as they are generated. A closed pipe, as of `| head`, ends generation.
-fn shown<'a>(terminal: &'a mut Terminal<'_>) -> impl FnMut(&str) -> bool + 'a {
+/// Returns a callback that prints pieces as they are generated. A closed pipe, as of `| head`, ends
+/// generation.
+fn printer<'a>(terminal: &'a mut Terminal<'_>) -> impl FnMut(&str) -> bool + 'a {
     |piece| write!(terminal.out, "{piece}").and_then(|()| terminal.out.flush()).is_ok()
 }
 
 pub(crate) fn run(args: &GenerateArgs, terminal: &mut Terminal<'_>) -> Done {
     let mut model = args.choice.load(&args.model, &args.on)?;
     let options = args.choice.options(&model)?;
-    let done = model.generate(&args.prompt, &options, &args.choice.stop, shown(terminal))?;
+    let done = model.generate(&args.prompt, &options, &args.choice.stop, printer(terminal))?;
     writeln!(terminal.out)?;
     if done.finish == Finish::Full {
         writeln!(terminal.err, "note: the context of the model is full; use --forget to continue")?;
@@ -172,7 +173,8 @@ fn speed(done: &Generated) -> String {
     )
 }
 
-/// Holds a conversation: a line of input is a message, `/clear` starts a new conversation, `/exit` or end of input ends it.
+/// Holds a conversation: a line of input is a message, `/clear` starts a new conversation, `/exit` or end of
+/// input ends it.
 pub(crate) fn chat(args: &ChatArgs, terminal: &mut Terminal<'_>) -> Done {
     let mut model = args.choice.load(&args.model, &args.on)?;
     if model.template.is_none() {
@@ -196,7 +198,7 @@ pub(crate) fn chat(args: &ChatArgs, terminal: &mut Terminal<'_>) -> Done {
             "/clear" => messages = begin(),
             text => {
                 messages.push(Message::new("user", text));
-                let done = model.chat(&messages, &options, &args.choice.stop, shown(terminal))?;
+                let done = model.chat(&messages, &options, &args.choice.stop, printer(terminal))?;
                 writeln!(terminal.out)?;
                 writeln!(terminal.err, "({})", speed(&done))?;
                 messages.push(Message::new("assistant", done.text));

@@ -25,7 +25,7 @@ impl InputArgs {
         program.is_input(&p.name) || program.is_state(&p.name)
     }
 
-    /// The settings, with floats of this dtype, and the faults of the options.
+    /// Returns the settings, with floats of this dtype, and the faults of the options.
     pub(crate) fn settings(&self, program: &Program, float: DType) -> (Settings, Vec<Diagnostic>) {
         let number = |p: &Pair| {
             let x = p.value.parse::<f64>().map_err(|_| "expected a number")?;
@@ -49,7 +49,7 @@ impl InputArgs {
                 number(p).and_then(|x| if x.is_nan() { Err("a temperature must not be NaN") } else { Ok(x) });
             match degrees {
                 Ok(x) => drop(settings.temperatures.insert(p.name.as_str().into(), x)),
-                Err(why) => faults.push(refused("--temperature", p, why, program, &settings)),
+                Err(why) => faults.push(option_fault("--temperature", p, why, program, &settings)),
             }
         }
         let given: Vec<&Pair> = self.set.iter().chain(&self.inputs).collect();
@@ -64,7 +64,7 @@ impl InputArgs {
             if program.params.iter().any(|(n, _)| **n == *p.name) {
                 match number(p) {
                     Ok(x) => drop(settings.set.insert(p.name.as_str().into(), x)),
-                    Err(why) => faults.push(refused("--set", p, why, program, &settings)),
+                    Err(why) => faults.push(option_fault("--set", p, why, program, &settings)),
                 }
                 continue;
             }
@@ -86,7 +86,8 @@ impl InputArgs {
         self.ready_in(opened, wanted, float, false)
     }
 
-    /// As `ready`, with floats of this dtype. If `drawn` is set, missing inputs may be drawn at random by the caller.
+    /// As `ready`, with floats of this dtype. If `drawn` is true, a missing input is not a fault, because the
+    /// caller draws it at random.
     pub(crate) fn ready_in(
         &self,
         opened: &Opened,
@@ -94,11 +95,11 @@ impl InputArgs {
         float: DType,
         drawn: bool,
     ) -> Done<Ready> {
-        self.ready_told(opened, wanted, float, drawn, Vec::new())
+        self.ready_with_faults(opened, wanted, float, drawn, Vec::new())
     }
 
-    /// As `ready_in`, with faults that are already known.
-    pub(crate) fn ready_told(
+    /// As `ready_in`, with faults that the caller has already found.
+    pub(crate) fn ready_with_faults(
         &self,
         opened: &Opened,
         wanted: &[Name],
@@ -122,14 +123,14 @@ impl InputArgs {
         Err(settings.faults(program, found.faults).into())
     }
 
-    /// All faults of a program that cannot run, and of its inputs.
+    /// Returns all faults of a program that cannot run, and of its inputs.
     pub(crate) fn faults(&self, unsound: Box<Unsound>, folder: &Path, only: &[String]) -> Faults {
         let program = unsound.program();
         let float = if self.f64 { DType::F64 } else { DType::F32 };
-        // If an exported name does not exist, all names may be meant.
-        let there = program.exports.iter().all(|(n, _)| program.definition(n).is_some());
+        // If an export does not exist, the intended outputs are unknown, so all names are checked.
+        let all_exist = program.exports.iter().all(|(n, _)| program.definition(n).is_some());
         let wanted: Vec<Name> = match only.is_empty() {
-            true if there => program.outputs(),
+            true if all_exist => program.outputs(),
             true => program.names.clone(),
             false => only
                 .iter()
@@ -140,7 +141,7 @@ impl InputArgs {
         let (mut settings, mut told) = self.settings(program, float);
         let mut found = self.read(program, folder, &wanted, &settings);
         settings.tables = Arc::new(std::mem::take(&mut found.tables));
-        told.extend(crate::run::not_there(program, only, &settings));
+        told.extend(crate::run::missing_names(program, only, &settings));
         let mut faults = unsound.faults_given(&found.types(), &found.unread, &settings, &wanted, told);
         faults.faults.extend(found.faults);
         faults.faults.sort_by_key(Diagnostic::span);
@@ -157,21 +158,23 @@ impl InputArgs {
             match json::from_literal(&p.value, whole) {
                 Ok(tensor) => drop(found.inputs.insert(name, tensor)),
                 Err(why) => {
-                    found.faults.push(refused("--set", p, &why, program, settings));
+                    found.faults.push(option_fault("--set", p, &why, program, settings));
                     found.unread.insert(name);
                 }
             }
         }
         for p in &self.inputs {
             let name: Name = p.name.as_str().into();
-            let read =
-                files::read(Path::new(&p.value), &asked(program, &name, &extents(program, &name, settings)));
+            let read = files::read(
+                Path::new(&p.value),
+                &wanted_input(program, &name, &extents(program, &name, settings)),
+            );
             found.keep(name, Span::NOWHERE, read);
         }
         if let Some(run) = &self.params
             && let Err(e) = trained(run, program, &mut found)
         {
-            // A missing input would be a second error of the same cause.
+            // The inputs that the run would have given are not reported as missing too.
             found.unread.extend(program.inputs().filter(|n| !found.inputs.contains_key(*n)).cloned());
             let place = settings.place("--params ", program);
             found.faults.push(Diagnostic::error(place, e.message()));
@@ -184,8 +187,8 @@ impl InputArgs {
     }
 }
 
-/// The fault of an option's value.
-fn refused(option: &str, p: &Pair, why: &str, program: &Program, settings: &Settings) -> Diagnostic {
+/// Makes an error about the value of an option.
+fn option_fault(option: &str, p: &Pair, why: &str, program: &Program, settings: &Settings) -> Diagnostic {
     let place = settings.place(&format!("{option} {}=", p.name), program);
     Diagnostic::error(place, format!("{}={}: {why}", p.name, p.value))
 }
@@ -243,7 +246,8 @@ fn trained(run: &Path, program: &Program, found: &mut InputValues) -> gradus::Re
     Ok(())
 }
 
-fn asked<'a>(program: &Program, name: &'a Name, extents: &'a [Option<usize>]) -> Wanted<'a> {
+/// Describes the input that a name needs: its rank and declared sizes.
+fn wanted_input<'a>(program: &Program, name: &'a Name, extents: &'a [Option<usize>]) -> Wanted<'a> {
     let d = program.definition(name);
     // The first value of a state has no time axis.
     let rank = d.map(|d| d.rank - usize::from(d.time.is_some() && !d.equations.is_empty()));
@@ -251,13 +255,13 @@ fn asked<'a>(program: &Program, name: &'a Name, extents: &'a [Option<usize>]) ->
     Wanted { name, rank, relation: d.is_some_and(|d| d.relation), extents, whole }
 }
 
-/// The declared sizes of a name's axes; `None` if a size is not declared.
+/// Returns the declared sizes of a name's axes; `None` if a size is not declared.
 fn extents(program: &Program, name: &str, settings: &Settings) -> Vec<Option<usize>> {
     let Some(d) = program.definition(name) else { return Vec::new() };
     declared(program, &d.places, &program.numbers(&settings.set).unwrap_or_default())
 }
 
-/// The declared sizes of indices; `None` if a size is not declared.
+/// Returns the declared sizes of indices; `None` if a size is not declared.
 pub(crate) fn declared(
     program: &Program,
     places: &[Place],
@@ -270,8 +274,8 @@ pub(crate) fn declared(
     places.iter().map(size).collect()
 }
 
-/// Reads the files named by equations of needed names, except names that have other inputs. Tables of relations are passed to
-/// the program unconverted, because it knows the domains of their columns.
+/// Reads the files named by equations of needed names, except names that have other inputs. Tables of
+/// relations are passed to the program unconverted, because it knows the domains of their columns.
 fn sources(program: &Program, folder: &Path, wanted: &[Name], settings: &Settings, found: &mut InputValues) {
     let needed = program.needed(wanted);
     for e in &program.equations {
@@ -288,7 +292,7 @@ fn sources(program: &Program, folder: &Path, wanted: &[Name], settings: &Setting
                 Err(e) => found.fail(name.clone(), at, &e),
             }
         } else {
-            let read = files::read(&path, &asked(program, name, &extents(program, name, settings)));
+            let read = files::read(&path, &wanted_input(program, name, &extents(program, name, settings)));
             found.keep(name.clone(), at, read);
         }
     }

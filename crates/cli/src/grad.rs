@@ -16,7 +16,7 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
         merged: args.merged,
         complex: args.complex.iter().map(|n| n.as_str().into()).collect(),
     };
-    let pointed = |f| crate::pointed(f, args.command.as_ref(), &["--loss", "--wrt", "--complex"]);
+    let pointed = |f| crate::point_at_options(f, args.command.as_ref(), &["--loss", "--wrt", "--complex"]);
     let gradient = program.gradient(&options).map_err(pointed)?;
     // A program that cannot run must not get a gradient program.
     program.check_sizes()?;
@@ -36,7 +36,8 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// The relative path from one folder to another; empty if they are the same, or one of them does not exist.
+/// Returns the relative path from one folder to another; empty if they are the same, or one of them does not
+/// exist.
 fn relative_path(from: &Path, to: &Path) -> String {
     let (Ok(from), Ok(to)) = (from.canonicalize(), to.canonicalize()) else { return String::new() };
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();

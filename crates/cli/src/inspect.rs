@@ -82,7 +82,7 @@ pub(crate) fn run(args: &InspectArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// A value in one line, shortened.
+/// Writes a value in one line, shortened.
 fn short(value: &Value) -> String {
     let text = match value {
         Value::Array(items) if items.len() > 8 => {
@@ -111,7 +111,7 @@ fn of_gguf(args: &InspectArgs) -> Done<FileContents> {
     Ok(("GGUF".to_string(), notes, file.tensors().iter().map(row).collect()))
 }
 
-/// A value of the metadata as JSON.
+/// Converts a metadata value to JSON.
 fn plain(value: &gguf::Value) -> Value {
     match value {
         gguf::Value::Array(_, items) => Value::Array(items.iter().map(plain).collect()),

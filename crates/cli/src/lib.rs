@@ -1,4 +1,5 @@
-//! The command `gradus`, as a library: `main` is a function of arguments and a terminal, so that tests can call it.
+//! The command `gradus`, as a library: `main` is a function of arguments and a terminal, so that tests can
+//! call it.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -43,8 +44,8 @@ pub(crate) enum Failure {
     Run(String),
     /// The command line is wrong.
     Usage(String),
-    /// The command line is wrong, at a position that the message shows.
-    Told(Faults),
+    /// The command line is wrong; the message shows the position.
+    UsageAt(Faults),
 }
 
 pub(crate) type Done<T = ()> = Result<T, Failure>;
@@ -67,14 +68,14 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// The command line as one text, for messages that point at it.
+/// Returns the command line as one text, for messages that point at it.
 fn command(args: &[OsString]) -> Source {
     let words = args.iter().skip(1).map(|a| a.to_string_lossy());
     Source::new("command line", words.fold("gradus".to_string(), |all, word| format!("{all} {word}")))
 }
 
-/// Points faults without a position at the command line: at the one of `options` whose value the fault names.
-pub(crate) fn pointed(mut faults: Faults, command: Option<&Source>, options: &[&str]) -> Faults {
+/// Gives positions to faults that have none: each gets that of the option in `options` whose value it names.
+pub(crate) fn point_at_options(mut faults: Faults, command: Option<&Source>, options: &[&str]) -> Faults {
     let Some(command) = command else { return faults };
     let file = faults.sources.len() as u32;
     let spans: Vec<Span> = options.iter().filter_map(|o| command.option(o, file)).collect();
@@ -91,26 +92,28 @@ pub(crate) fn pointed(mut faults: Faults, command: Option<&Source>, options: &[&
     faults
 }
 
-/// Returns true if a fault points at the command line, for instance at an option that the program does not use.
-fn is_told(faults: &Faults, told: &Source) -> bool {
+/// Returns true if a fault points at the command line, for instance at an option that the program does not
+/// use.
+fn points_at_command(faults: &Faults, command_line: &Source) -> bool {
     let inside = |(span, _): &(Span, String)| {
-        faults.sources.get(span.file as usize).is_some_and(|s| Arc::ptr_eq(&s.text, &told.text))
+        faults.sources.get(span.file as usize).is_some_and(|s| Arc::ptr_eq(&s.text, &command_line.text))
     };
     faults.faults.iter().any(|f| f.labels.iter().any(inside))
 }
 
-/// Runs the command and returns its exit code: 0, or 1 if the program or its run failed, or 2 if the arguments are wrong.
+/// Runs the command and returns its exit code: 0, or 1 if the program or its run failed, or 2 if the
+/// arguments are wrong.
 pub fn main<I, T>(args: I, terminal: &mut Terminal<'_>) -> u8
 where
     I: IntoIterator<Item = T>,
     T: Into<OsString> + Clone,
 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    let told = command(&args);
+    let command_line = command(&args);
     let cli = match Cli::try_parse_from(&args) {
         Ok(mut cli) => {
             if let Some(command) = cli.verb.command() {
-                *command = Some(told.clone());
+                *command = Some(command_line.clone());
             }
             cli
         }
@@ -150,9 +153,9 @@ where
     let (code, text) = match done {
         Ok(()) => return terminal.flushed(),
         Err(Failure::Program(faults)) => {
-            (1 + u8::from(is_told(&faults, &told)), faults.render(terminal.colour))
+            (1 + u8::from(points_at_command(&faults, &command_line)), faults.render(terminal.colour))
         }
-        Err(Failure::Told(faults)) => (2, faults.render(terminal.colour)),
+        Err(Failure::UsageAt(faults)) => (2, faults.render(terminal.colour)),
         Err(Failure::Run(why)) => (1, terminal.marked("error", &why)),
         Err(Failure::Usage(why)) => (2, terminal.marked("error", &why)),
     };

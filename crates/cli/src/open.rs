@@ -31,7 +31,8 @@ impl Loader for RelativeLoader<'_> {
     }
 }
 
-/// Reads the text of a program, at most one byte beyond the limit, so that the parser reports the limit with a position.
+/// Reads the text of a program, at most one byte beyond the limit, so that the parser reports the limit with
+/// a position.
 pub(crate) fn read(path: &Path) -> gradus::Result<String> {
     let mut text = String::new();
     let read = files::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text);
@@ -49,7 +50,7 @@ pub(crate) fn text(file: &Path, terminal: &mut Terminal<'_>) -> Done<Source> {
     Ok(Source::new(file.display().to_string(), read(file)?))
 }
 
-/// The folder to which the file names of a program are relative.
+/// Returns the folder to which the file names of a program are relative.
 pub(crate) fn folder(file: &Path) -> PathBuf {
     match file.parent() {
         Some(folder) if file != Path::new("-") && !folder.as_os_str().is_empty() => folder.to_path_buf(),

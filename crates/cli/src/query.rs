@@ -22,7 +22,7 @@ pub(crate) fn run(args: &QueryArgs, terminal: &mut Terminal<'_>) -> Done {
     let wanted = [name.clone()];
     let ready = args.given.ready(&opened, &wanted)?;
     let symbols = opened.program.symbols(&ready.settings);
-    let parts = numbered(&args.query, &name, parts, &symbols)?;
+    let parts = resolve_symbols(&args.query, &name, parts, &symbols)?;
     if let Some(answer) = by_facts(&opened.program, &name, &parts, &ready)? {
         let text = if args.json { answer.json(&name, &symbols) } else { answer.text(&name, &symbols) };
         write!(terminal.out, "{text}")?;
@@ -43,10 +43,10 @@ pub(crate) fn run(args: &QueryArgs, terminal: &mut Terminal<'_>) -> Done {
 }
 
 /// Replaces symbols by their numbers.
-fn numbered(query: &str, name: &Name, parts: Vec<Part>, symbols: &Symbols) -> Done<Vec<Part>> {
+fn resolve_symbols(query: &str, name: &Name, parts: Vec<Part>, symbols: &Symbols) -> Done<Vec<Part>> {
     let number = |(position, part): (usize, Part)| match part {
         Part::Symbol(symbol) => {
-            let code = symbols.code(name, position, &symbol).map_err(|fault| wrong(query, fault))?;
+            let code = symbols.code(name, position, &symbol).map_err(|fault| query_fault(query, fault))?;
             Ok(Part::At(i64::from(code)))
         }
         part => Ok(part),
@@ -54,7 +54,8 @@ fn numbered(query: &str, name: &Name, parts: Vec<Part>, symbols: &Symbols) -> Do
     parts.into_iter().enumerate().map(number).collect()
 }
 
-/// Answers from facts, computing only those that the query needs; `None` unless the name is a relation solved over tuples.
+/// Answers from facts, and computes only those that the query needs. Returns `None` unless the name is a
+/// relation solved over tuples.
 fn by_facts(program: &Program, name: &Name, parts: &[Part], ready: &Ready) -> Done<Option<Answer>> {
     if !program.definition(name).is_some_and(|d| d.relation) || ready.inputs.contains_key(name) {
         return Ok(None);
@@ -90,23 +91,23 @@ fn by_facts(program: &Program, name: &Name, parts: &[Part], ready: &Ready) -> Do
     let tuples = facts.tuples.chunks_exact(facts.width.max(1));
     for tuple in tuples.chain(none.into_iter().filter(|_| facts.width == 0 && facts.holds)) {
         let at: Vec<usize> = tuple.iter().map(|x| *x as usize).collect();
-        rows.extend(bound(parts, &names, &at, &shape).map(|row| (row, "true".to_string())));
+        rows.extend(bindings(parts, &names, &at, &shape).map(|row| (row, "true".to_string())));
     }
     Ok(Some(Answer { names, rows, truth: true }))
 }
 
-fn wrong(query: &str, fault: Diagnostic) -> Failure {
-    Failure::Told(Faults { sources: vec![Source::new("query", query)], faults: vec![fault] })
+fn query_fault(query: &str, fault: Diagnostic) -> Failure {
+    Failure::UsageAt(Faults { sources: vec![Source::new("query", query)], faults: vec![fault] })
 }
 
 /// Parses a query: the name of the tensor, and its arguments.
 fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
     let source = Source::new("query", query);
     let expr =
-        parse_query(&source).map_err(|faults| Failure::Told(Faults { sources: vec![source], faults }))?;
+        parse_query(&source).map_err(|faults| Failure::UsageAt(Faults { sources: vec![source], faults }))?;
     let not_a_query = || {
         let what = "a query must be a tensor with its indices, such as Anc(1, x) or Probs[0, o]";
-        wrong(query, Diagnostic::error(expr.span, what))
+        query_fault(query, Diagnostic::error(expr.span, what))
     };
     let (name, parts): (Name, Option<Vec<Part>>) = match &expr.kind {
         Kind::Ref(r) => {
@@ -133,12 +134,12 @@ fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
     let Some(d) = program.definition(&name) else {
         let what = format!("the program has no tensor `{name}`");
         let fault = Diagnostic::error(expr.span, what).nearest(&name, program.names.iter().map(|n| &**n));
-        return Err(wrong(query, fault));
+        return Err(query_fault(query, fault));
     };
     // Without a time index, the query is about the last time step.
     if parts.len() != d.rank && !(d.time.is_some() && parts.len() + 1 == d.rank) {
         let what = format!("`{name}` has {} indices, but the query has {}", d.rank, parts.len());
-        return Err(wrong(query, Diagnostic::error(expr.span, what)));
+        return Err(query_fault(query, Diagnostic::error(expr.span, what)));
     }
     Ok((name, parts))
 }
@@ -158,7 +159,7 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
     if shape.len() != parts.len() {
         let what =
             format!("`{name}` has shape {} here, but the query has {} indices", value.shape(), parts.len());
-        return Err(wrong(query, Diagnostic::error(Span::default(), what)));
+        return Err(query_fault(query, Diagnostic::error(Span::default(), what)));
     }
     let mut names: Vec<(Name, usize)> = Vec::new();
     for (position, (part, n)) in parts.iter().zip(&shape).enumerate() {
@@ -166,7 +167,7 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
             Part::At(at) if !(-(*n as i64)..*n as i64).contains(at) => {
                 let what =
                     format!("index {at} is out of range for `{name}`, whose axis {position} has size {n}");
-                return Err(wrong(query, Diagnostic::error(Span::default(), what)));
+                return Err(query_fault(query, Diagnostic::error(Span::default(), what)));
             }
             Part::Bind(name) if !names.iter().any(|(n, _)| n == name) => names.push((name.clone(), position)),
             _ => {}
@@ -176,7 +177,7 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
     let mut at = vec![0usize; shape.len()];
     for x in json::items(value)? {
         if (!truth || x == "true")
-            && let Some(row) = bound(parts, &names, &at, &shape)
+            && let Some(row) = bindings(parts, &names, &at, &shape)
         {
             found.push((row, x));
         }
@@ -191,8 +192,9 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
     Ok(Answer { names, rows: found, truth })
 }
 
-/// The indices to which names are bound at the element `at`; `None` if the element does not match the query.
-fn bound(parts: &[Part], names: &[(Name, usize)], at: &[usize], shape: &[usize]) -> Option<Vec<usize>> {
+/// Returns the indices to which names are bound at the element `at`; `None` if the element does not match the
+/// query.
+fn bindings(parts: &[Part], names: &[(Name, usize)], at: &[usize], shape: &[usize]) -> Option<Vec<usize>> {
     let mut row: Vec<Option<usize>> = vec![None; names.len()];
     for ((part, i), n) in parts.iter().zip(at).zip(shape) {
         match part {
@@ -236,7 +238,7 @@ impl Answer {
         show::table(&heading, &self.rows.iter().map(row).collect::<Vec<_>>())
     }
 
-    /// A list of rows as objects; a single value if the query binds no names.
+    /// Writes the rows as a JSON list of objects, or a single value if the query binds no names.
     fn json(&self, name: &str, symbols: &Symbols) -> String {
         let value = |x: &str| serde_json::from_str(x).unwrap_or(serde_json::Value::Null);
         if self.names.is_empty() {

@@ -1,4 +1,5 @@
-//! `gradus repl`: adds equations one by one and shows the values that they define. A line with an error changes nothing.
+//! `gradus repl`: adds equations one by one and shows the values that they define. A line with an error
+//! changes nothing.
 
 use crate::args::{InputArgs, ReplArgs};
 use crate::open::{Opened, RelativeLoader};
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &ReplArgs, terminal: &mut Terminal<'_>) -> Done {
             let begun = line.len();
             terminal.input.read_line(&mut line)?;
             // An empty line ends an incomplete statement.
-            if !line[begun..].trim().is_empty() && goes_on(&line) {
+            if !line[begun..].trim().is_empty() && is_incomplete(&line) {
                 continue;
             }
             if line.is_empty() {
@@ -70,7 +71,7 @@ fn edited(session: &mut Session<'_>, terminal: &mut Terminal<'_>) -> Done {
             Ok(more) => {
                 begun.push_str(&more);
                 // An empty line ends an incomplete statement.
-                if goes_on(&begun) && !more.trim().is_empty() {
+                if is_incomplete(&begun) && !more.trim().is_empty() {
                     begun.push('\n');
                     continue;
                 }
@@ -92,12 +93,12 @@ fn edited(session: &mut Session<'_>, terminal: &mut Terminal<'_>) -> Done {
 }
 
 /// Returns true if a statement is incomplete: a bracket is open, or it ends with a comma or an operator.
-fn goes_on(text: &str) -> bool {
+fn is_incomplete(text: &str) -> bool {
     if text.trim_start().starts_with(':') {
         return false;
     }
     let (mut open, mut quoted, mut comment) = (0i64, false, false);
-    let mut said = String::new();
+    let mut code = String::new();
     for c in text.chars() {
         match c {
             '\n' => (quoted, comment) = (false, false),
@@ -109,10 +110,10 @@ fn goes_on(text: &str) -> bool {
             _ => {}
         }
         if !comment {
-            said.push(c);
+            code.push(c);
         }
     }
-    let last = said.trim_end().chars().last();
+    let last = code.trim_end().chars().last();
     open > 0
         || last.is_some_and(|c| matches!(c, ',' | '=' | '+' | '-' | '*' | '/' | '<' | '>' | '&' | '|' | '?'))
 }
@@ -139,7 +140,9 @@ impl Session<'_> {
             _ => self.equations(line),
         };
         Some(answer.unwrap_or_else(|failure| match failure {
-            Failure::Program(faults) | Failure::Told(faults) => format!("{}\n", faults.render(self.colour)),
+            Failure::Program(faults) | Failure::UsageAt(faults) => {
+                format!("{}\n", faults.render(self.colour))
+            }
             Failure::Run(why) | Failure::Usage(why) => format!("error: {why}\n"),
         }))
     }

@@ -30,7 +30,7 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     let shown = wanted(&opened, &args.only, &args.given)?;
     let sinks = match &args.out {
         Some(out) => sinks(program, out, &shown)?,
-        // Files that can never be written are reported even if none are written.
+        // Paths that can never be written are reported even without `--out`.
         None => sinks(program, Path::new("out"), &[]).map(|_| Vec::new())?,
     };
     let mut all = shown.clone();
@@ -40,7 +40,7 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
         }
     }
     let ready = args.given.ready(&opened, &all)?;
-    // A name that is given by a file or an input already has its value.
+    // A name that an input or a file defines already has its value.
     let listed = listed(program, &shown, &ready)?;
     let written = |n: &Name| args.out.is_some() || sinks.iter().any(|s| s.name == *n);
     let computed: Vec<Name> = all
@@ -83,7 +83,7 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
 /// Relations with more elements than this are listed as facts instead of Boolean tensors.
 const MOST_DENSE: usize = 1 << 22;
 
-/// The facts of relations that are shown as lists: relations over symbols, and large ones.
+/// Returns the facts of relations that are shown as lists: relations over symbols, and large ones.
 fn listed(program: &Program, shown: &[Name], ready: &Ready) -> Done<BTreeMap<Name, Facts>> {
     let symbols = program.symbols(&ready.settings);
     let named = |n: &Name, rank: usize| (0..rank).any(|p| symbols.of(n, p).is_some());
@@ -105,7 +105,7 @@ fn has_equations(program: &Program, name: &Name) -> bool {
     own.iter().any(|i| program.equations[*i].file().is_none())
 }
 
-/// The names in `only`, or by default the outputs of the program.
+/// Returns the names in `only`, or by default the outputs of the program.
 pub(crate) fn wanted(opened: &Opened, only: &[String], given: &InputArgs) -> Done<Vec<Name>> {
     let program = &opened.program;
     if only.is_empty() {
@@ -117,17 +117,17 @@ pub(crate) fn wanted(opened: &Opened, only: &[String], given: &InputArgs) -> Don
             names.push(name);
         }
     }
-    let absent = not_there(program, only, &given.settings(program, DType::F32).0);
+    let absent = missing_names(program, only, &given.settings(program, DType::F32).0);
     if !absent.is_empty() {
         // Other faults are reported too. If no requested name exists, the outputs are checked.
         let meant = if names.is_empty() { program.outputs() } else { names.clone() };
-        given.ready_told(opened, &meant, DType::F32, false, absent)?;
+        given.ready_with_faults(opened, &meant, DType::F32, false, absent)?;
     }
     Ok(names)
 }
 
 /// Faults for names in `only` that the program does not have.
-pub(crate) fn not_there(program: &Program, only: &[String], settings: &Settings) -> Vec<Diagnostic> {
+pub(crate) fn missing_names(program: &Program, only: &[String], settings: &Settings) -> Vec<Diagnostic> {
     let missing = only.iter().filter(|n| program.definition(n).is_none());
     let fault = |name: &String| {
         let fault = Diagnostic::error(Span::NOWHERE, format!("the program has no tensor `{name}`"));
@@ -135,10 +135,11 @@ pub(crate) fn not_there(program: &Program, only: &[String], settings: &Settings)
         fault.nearest(name, others)
     };
     let faults = Faults { sources: program.sources.clone(), faults: missing.map(fault).collect() };
-    crate::pointed(faults, settings.command.as_ref(), &["--only"]).faults
+    crate::point_at_options(faults, settings.command.as_ref(), &["--only"]).faults
 }
 
-/// The files that a program writes. Fails if a path is outside of the folder, has an unknown extension, or is used twice.
+/// Collects the files that a program writes. Fails if a path is outside of the folder, has an unknown
+/// extension, or is used twice.
 fn sinks<'a>(program: &'a Program, out: &Path, shown: &[Name]) -> Done<Vec<Sink<'a>>> {
     let mut faults = Vec::new();
     let mut sinks = Vec::new();
@@ -148,7 +149,7 @@ fn sinks<'a>(program: &'a Program, out: &Path, shown: &[Name]) -> Done<Vec<Sink<
         let mut refuse = |what: String, help: &str| {
             faults.push(Diagnostic::error(*span, what).help(help.to_string()));
         };
-        let Some(inside) = below(out, path) else {
+        let Some(inside) = path_inside(out, path) else {
             refuse(format!("`{path}` is outside of the output folder"), "use a relative path without `..`");
             continue;
         };
@@ -170,7 +171,7 @@ fn sinks<'a>(program: &'a Program, out: &Path, shown: &[Name]) -> Done<Vec<Sink<
             faults.push(fault.help("give the file another name"));
             continue;
         }
-        match written(value) {
+        match sink_value(value) {
             Some((name, top)) => sinks.push(Sink { path: inside, name, top, value }),
             None => refuse(
                 "`topk` in an output needs a tensor and a number `k`".into(),
@@ -185,13 +186,13 @@ fn sinks<'a>(program: &'a Program, out: &Path, shown: &[Name]) -> Done<Vec<Sink<
     }
 }
 
-/// The tensor that a file receives, and the number of elements if it is `topk` of one. Other expressions have been replaced by
-/// names before.
-fn written(value: &Expr) -> Option<(Name, Option<usize>)> {
+/// Returns the tensor that a file receives, and the number of elements if it is `topk` of one. Other
+/// expressions have been replaced by names before.
+fn sink_value(value: &Expr) -> Option<(Name, Option<usize>)> {
     match &value.kind {
         Kind::Ref(r) => Some((r.name.clone(), None)),
         Kind::Call(call) if &*call.function == "topk" => {
-            let (name, None) = written(call.args.first()?)? else { return None };
+            let (name, None) = sink_value(call.args.first()?)? else { return None };
             let k = match call.named.iter().find(|(key, _)| &**key == "k").map(|(_, e)| &e.kind) {
                 Some(Kind::Number(x)) if x.fract() == 0.0 && *x >= 0.0 => *x as usize,
                 Some(_) => return None,
@@ -203,8 +204,8 @@ fn written(value: &Expr) -> Option<(Name, Option<usize>)> {
     }
 }
 
-/// A path inside a folder; `None` if it would leave the folder.
-fn below(folder: &Path, path: &str) -> Option<PathBuf> {
+/// Returns a path inside a folder; `None` if it would leave the folder.
+fn path_inside(folder: &Path, path: &str) -> Option<PathBuf> {
     let inside = Path::new(path).components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
     let named = Path::new(path).file_name().is_some() && !path.contains('\\') && !path.contains('\0');
     // `.` is removed, so that each file has one path.
@@ -227,7 +228,7 @@ fn write(
     for sink in sinks {
         let Some(value) = values.get(&sink.name) else { continue };
         let value = in_order(program, &sink.name, sink.value, value);
-        inside(out, &sink.path)?;
+        create_parent(out, &sink.path)?;
         match sink.top {
             Some(k) => {
                 let k = k.min(value.dim(-1));
@@ -253,7 +254,7 @@ fn write(
 }
 
 /// Creates the folder of a file. Fails if a symbolic link leads out of the output folder.
-fn inside(out: &Path, path: &Path) -> Done {
+fn create_parent(out: &Path, path: &Path) -> Done {
     let folder = path.parent().unwrap_or(out);
     std::fs::create_dir_all(folder)?;
     if !folder.canonicalize()?.starts_with(out.canonicalize()?) {

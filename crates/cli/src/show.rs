@@ -8,14 +8,14 @@ use gradus::{DType, Tensor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A tensor as text: its name with indices, dtype and shape, then the values.
+/// Writes a tensor as text: its name with indices, dtype and shape, then the values.
 pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
     let indices = program.definition(name).map(|d| {
         // Only the last time step of a state is shown.
         let last = t.rank() < d.places.len();
         let index = |p: &Place| match &p.index {
             Index::Time(..) | Index::Moment(_) if last => "*-1".to_string(),
-            // Defined element by element, shown along the full axis.
+            // The name is defined element by element, but the complete axis is shown.
             Index::At(_) | Index::Symbol(..) => ":".to_string(),
             index => index.to_string(),
         };
@@ -59,7 +59,7 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// The argument with index `at` in the domain of this position of a name.
+    /// Makes the argument with index `at` in the domain of this position of a name.
     pub(crate) fn new(symbols: &Symbols, name: &str, position: usize, at: usize) -> Cell {
         match symbols.of(name, position).and_then(|all| all.get(at)) {
             Some(symbol) => Cell::Symbol(symbol.clone()),
@@ -83,7 +83,7 @@ impl Cell {
 }
 
 impl Values<'_> {
-    /// All values as text, one after the other.
+    /// Writes all values as text, one after the other.
     pub(crate) fn text(&self) -> Done<String> {
         let mut all = Vec::new();
         for name in self.names {
@@ -110,7 +110,7 @@ impl Values<'_> {
         Ok(all.join("\n"))
     }
 
-    /// All values as one JSON object: name to shape, dtype and data, or to a list of rows.
+    /// Writes all values as one JSON object: name to shape, dtype and data, or to a list of rows.
     pub(crate) fn json(&self) -> Done<String> {
         let mut all = Vec::new();
         for name in self.names {
@@ -136,7 +136,8 @@ impl Values<'_> {
         Ok(format!("{{{}}}", all.join(", ")))
     }
 
-    /// The rows of a name that is a list of facts or has symbols at some position; `None` for other names.
+    /// Returns the rows of a name that is a list of facts or has symbols at some position; `None` for other
+    /// names.
     fn rows(&self, name: &Name) -> Done<Option<Rows>> {
         let Some(d) = self.program.definition(name) else { return Ok(None) };
         let cell = |position: usize, at: usize| Cell::new(self.symbols, name, position, at);
@@ -170,7 +171,8 @@ impl Values<'_> {
     }
 }
 
-/// A name for each column: its index, or its position if the index has no name or the name is already used.
+/// Returns a name for each column: its index, or its position if the index has no name or another column has
+/// that name.
 fn heading(places: &[Place]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for (i, place) in places.iter().enumerate() {

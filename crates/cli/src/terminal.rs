@@ -17,7 +17,7 @@ pub struct Terminal<'a> {
 }
 
 impl Terminal<'_> {
-    /// The standard streams of this process.
+    /// Returns the standard streams of this process.
     pub fn of_process() -> Terminal<'static> {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         Terminal {
@@ -29,7 +29,7 @@ impl Terminal<'_> {
         }
     }
 
-    /// A message after a word for its kind, such as `error: …`.
+    /// Returns a message after a word for its kind, such as `error: …`.
     pub(crate) fn marked(&self, word: &str, text: &str) -> String {
         if self.colour { format!("\x1b[1;31m{word}\x1b[0m: {text}") } else { format!("{word}: {text}") }
     }

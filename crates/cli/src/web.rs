@@ -1,4 +1,5 @@
-//! `gradus web`: a server on the loopback address for the page of the browser package, or for any folder of static files.
+//! `gradus web`: a server on the loopback address for the page of the browser package, or for any folder of
+//! static files.
 
 use crate::{Done, Failure, Terminal};
 use clap::Args;
@@ -111,8 +112,8 @@ fn answer(mut stream: TcpStream, root: &Path) -> std::io::Result<()> {
     }
 }
 
-/// The compressed version of a file, from the same folder. The file itself if the client does not accept the compressed
-/// version, or if that is older than the file.
+/// Returns the encoding and the path of the compressed version of a file, from the same folder. Returns the
+/// file itself if the client does not accept the compressed version, or if that is older than the file.
 fn encoded(root: &Path, path: &Path, accepted: &str) -> (Option<&'static str>, PathBuf) {
     let time = |path: &Path| path.metadata().and_then(|m| m.modified()).ok();
     for (encoding, ending) in [("br", "br"), ("gzip", "gz")] {
@@ -142,7 +143,7 @@ fn accepts(list: &str, encoding: &str) -> bool {
     })
 }
 
-/// The file that a request names, if it is inside the folder.
+/// Returns the file that a request names, if it is inside the folder.
 fn file(root: &Path, target: &str) -> Option<PathBuf> {
     let path = target.split(['?', '#']).next()?.strip_prefix('/')?;
     let path = Path::new(path);
@@ -180,7 +181,7 @@ fn send(
     stream.flush()
 }
 
-/// The type of a file, by its ending.
+/// Returns the type of a file, by its ending.
 fn kind(path: &Path) -> &'static str {
     match path.extension().and_then(|e| e.to_str()) {
         Some("html") => "text/html; charset=utf-8",

@@ -1,11 +1,12 @@
-//! `--device` and the verb `devices`. Tests that need a GPU use the first adapter; in CI that is a software driver.
+//! `--device` and the verb `devices`. Tests that need a GPU use the first adapter; in CI that is a software
+//! driver.
 
 use crate::common::model::model_of_width;
 use crate::common::{Folder, gradus, output, root};
 use gradus::Device;
 use serde_json::Value;
 
-/// Returns true if there is an adapter. Where comparisons are required, there must be one.
+/// Returns true if there is an adapter. Panics if there is none and `GRADUS_ORACLES=required`.
 fn has_gpu() -> bool {
     let found = Device::list().iter().any(|d| d.name == "wgpu:0");
     let required = std::env::var("GRADUS_ORACLES").is_ok_and(|v| v == "required");
@@ -48,7 +49,7 @@ fn devices_are_listed() {
 }
 
 #[test]
-fn devices_that_are_not_there() {
+fn unknown_devices_are_refused() {
     let file = root().join("examples/equations/mlp.eq").display().to_string();
     for (name, why) in
         [("toaster", "not a kind of device"), ("wgpu:99", "device wgpu:99"), ("cpu:1", "one device")]

@@ -1,6 +1,8 @@
-//! Programs that state their results: the gallery in `examples/equations` and the examples of `docs/language.md`.
+//! Programs that state their results: the gallery in `examples/equations` and the examples of
+//! `docs/language.md`.
 //!
-//! `# expect Name = value` (followed by `within 1e-6` if 1e-9 is too strict) and `# fails: part of a message`.
+//! `# expect Name = value` (followed by `within 1e-6` if 1e-9 is too strict) and
+//! `# fails: part of a message`.
 
 use crate::common::{Folder, gradus_with, root, stated};
 use serde_json::Value;
@@ -46,13 +48,13 @@ fn gallery() {
         assert_eq!(
             gradus::lang::format(&source).unwrap(),
             *source.text,
-            "{name} is not as `gradus fmt` has it"
+            "{name} is not formatted as by `gradus fmt`"
         );
         assert!(stated(name, &fs::read_to_string(file).unwrap(), &work.0) > 0, "{name} states nothing");
     }
 }
 
-/// Gradients of everything in the gallery that has a loss are right.
+/// Checks the gradients of all programs of the gallery that have a loss.
 #[test]
 fn gallery_gradients() {
     for name in [
@@ -79,7 +81,7 @@ fn gallery_gradients() {
     }
 }
 
-/// Everything in the gallery can be explained, and so can its gradient.
+/// Runs `explain` on all programs of the gallery and on their gradients.
 #[test]
 fn gallery_explained() {
     let folder = root().join("examples/equations");

@@ -65,7 +65,8 @@ fn export_writes_a_trained_model() {
     let manifest = read(&site);
     assert_eq!(manifest["notes"]["model"], "names");
     assert_eq!(manifest["notes"]["characters"], ".abcdefghijklmnopqrstuvwxyz");
-    // The same as a bundle of the checkpoint's parameters, which `tests/bundle.rs` replays on a GPU.
+    // The files equal those of a bundle of the checkpoint's parameters, which `tests/bundle.rs` runs on a
+    // GPU.
     let sizes = names::Sizes { width: 8, ..names::Sizes::default() };
     let model = Bengio::new(sizes, &Generator::new(1)).unwrap();
     let checkpoint = Path::new(&run).join("checkpoint.safetensors");
@@ -116,7 +117,7 @@ fn export_takes_weights_of_a_trained_program() {
     };
     let trained = values(&Path::new(&run).join("checkpoint.safetensors"), "model.W");
     assert_eq!(values(&site.join("weights.safetensors"), "W"), trained);
-    // Every command reads the parameters of a run, all or one by its name.
+    // Every command reads the parameters of a run: all of them, or one by its name.
     let checkpoint = format!("W={run}/checkpoint.safetensors");
     let json =
         |more: &[&str]| output("", &[&["run", &file, "--json", "--set", "X=[1.0, 2.0]"][..], more].concat());
@@ -127,7 +128,7 @@ fn export_takes_weights_of_a_trained_program() {
     let missing = gradus(&["run", &file, "--params", "no/such/run", "--set", "X=[1.0, 2.0]"]);
     assert!(missing.code == 2 && missing.err.contains("--params no/such/run"), "{}", missing.err);
     assert!(!missing.err.contains("`W` has no equation"), "{}", missing.err);
-    // A parameter that the command gives comes first.
+    // A parameter on the command line takes precedence.
     let given = "W=[[0.5, -1.0], [2.0, 0.25]]";
     let more = ["--set", "X=[1.0, 2.0]", "--set", given, "--feed", "X"];
     output("", &[&["export", &file, "--web", &site_text, "--params", &run][..], &more].concat());
@@ -143,7 +144,7 @@ fn export_takes_weights_of_a_trained_program() {
 }
 
 #[test]
-fn export_refuses_names_that_are_no_inputs() {
+fn export_refuses_names_that_are_not_inputs() {
     let folder = Folder::new("export-names");
     let file = folder.file("net.eq", "Y[i] = exp(X[i])\n");
     let site = folder.0.join("site").display().to_string();

@@ -1,10 +1,12 @@
-//! The book's equations and commands: every block of `docs/` is run, and its output is compared with the page.
+//! The book's equations and commands: every block of `docs/` is run, and its output is compared with the
+//! page.
 //!
-//! A block `eq`, `toml` or `json` with a file name is written to the page's folder. A block `eq` without one is run, and states
-//! its values (`# expect Name = value`) or is followed by a block `output`. Lines of a block `sh` that begin with `gradus` are
-//! run in that folder, unless the block says `norun`. In an `output` block `…` stands for anything within a line, and for any
-//! lines where it is alone. A block `rust,ignore FILE` must appear in that file. `GRADUS_BLESS=1` writes outputs that differ into
-//! the pages; review them afterwards.
+//! A block `eq`, `toml` or `json` with a file name is written to the page's folder. A block `eq` without one
+//! is run, and states its values (`# expect Name = value`) or is followed by a block `output`. Lines of a
+//! block `sh` that begin with `gradus` are run in that folder, unless the block says `norun`. In an `output`
+//! block `…` stands for anything within a line, and for any lines where it is alone. A block
+//! `rust,ignore FILE` must appear in that file. `GRADUS_BLESS=1` writes outputs that differ into the pages;
+//! review them afterwards.
 
 use crate::common::{Folder, root};
 use std::fs;
@@ -149,7 +151,7 @@ fn agrees(shown: &str, found: &str) -> bool {
 type Change = (std::ops::Range<usize>, String);
 
 /// Runs the blocks of a page in order; returns the number of blocks run, and outputs that differ.
-fn hold(page: &str, text: &str) -> (usize, Vec<Change>) {
+fn run_page(page: &str, text: &str) -> (usize, Vec<Change>) {
     let folder = Folder::new(&format!("guide-{}", page.replace(['/', '.'], "-")));
     for part in ["equations", "train", "data"] {
         copy(&root().join("examples").join(part), &folder.0.join("examples").join(part));
@@ -203,7 +205,7 @@ fn the_book_as_written() {
     for page in pages().iter().filter(|page| *page != "language.md") {
         let path: PathBuf = root().join("docs").join(page);
         let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("docs/{page}: {e}"));
-        let (own, changes) = hold(page, &text);
+        let (own, changes) = run_page(page, &text);
         ran += own;
         if bless {
             let mut lines: Vec<String> = text.lines().map(str::to_string).collect();

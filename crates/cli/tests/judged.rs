@@ -4,7 +4,7 @@ use crate::common::{Folder, STEPS, gradus_with, json, output, seed};
 use serde_json::Value;
 
 #[test]
-fn check_says_whether_gradients_are_right() {
+fn check_reports_whether_gradients_are_right() {
     for name in ["mlp.eq", "attention.eq"] {
         let text = output("", &["check", &seed(name)]);
         assert!(text.contains("names: no errors"), "{text}");
@@ -19,8 +19,8 @@ fn check_says_whether_gradients_are_right() {
     );
 }
 
-/// Gradients of many names are checked together. If one differs, the group is halved until every group with a wrong
-/// gradient has one name.
+/// Gradients of many names are checked together. If one differs, the group is halved until every group with a
+/// wrong gradient has one name.
 #[test]
 fn check_takes_many_gradients_together() {
     let chain = |special: &str| {
@@ -34,7 +34,7 @@ fn check_takes_many_gradients_together() {
     let text = output(&chain("sin(A149[i])"), &["check", "-"]);
     let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad_")).collect();
     assert!(rows.len() == 1 && rows[0].contains("301 together") && rows[0].ends_with("  ok"), "{text}");
-    // A kink at one name: the others are still checked.
+    // If there is a kink at one name, the other names are still checked.
     let kink = format!("Z[i] = const([0, 0, 0])\n{}", chain("relu(Z[i]) + sin(A149[i])"));
     let text = output(&kink, &["check", "-"]);
     let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad_")).collect();
@@ -54,7 +54,7 @@ fn check_takes_many_gradients_together() {
 /// A point without a derivative is not an error. Neither is a point at which only one of the methods of
 /// comparison fails.
 #[test]
-fn check_knows_edges_from_faults() {
+fn check_distinguishes_kinks_from_errors() {
     let row = |text: &str, name: &str| {
         let found = gradus_with(text, &["check", "-"]);
         let row = found.out.lines().find(|l| l.starts_with(&format!("Grad_{name} "))).map(str::to_string);
@@ -65,7 +65,7 @@ fn check_knows_edges_from_faults() {
         "X[i] = const([0, 1])\nLoss = relu(X[i])",
         "X[i] = const([2, 2, 1])\nLoss = max(X[i]) + cummax(X[i])",
         "X = 0\nLoss = sqrt(X)",
-        // The convention is the mean of both slopes, or slopes are infinite.
+        // The gradient is the mean of both slopes by convention, or slopes are infinite.
         "X = 0\nLoss = abs(X)",
         "X[i] = const([1, 1, 0])\nLoss max= X[i]",
         "X = 0\nLoss = X > 0 ? log(X) X : 0",
@@ -125,7 +125,7 @@ fn check_knows_edges_from_faults() {
         (0..100).map(|i| (if i == 37 { 0.0 } else { 0.1 * i as f64 - 3.05 }).to_string()).collect();
     let (code, found) = row(&format!("P[i] = const([{}])\nLoss = relu(P[i]) P[i+1]", many.join(", ")), "P");
     assert!(code == 0 && found.ends_with("  ok; 1 of 100 not differentiable here"), "{found}");
-    // If the program itself is wrong, the message says so, and no gradient is blamed.
+    // If the program itself fails, the message reports that, and reports no wrong gradient.
     let diverges = gradus_with("X = 2 X + 1\nLoss = X X", &["check", "-"]);
     assert!(diverges.code == 1 && diverges.err.contains("error: `X` did not converge"), "{}", diverges.err);
     assert!(!diverges.err.contains("Grad_X"), "{}", diverges.err);
@@ -154,7 +154,7 @@ fn check_of_complex_numbers() {
     assert!(value.contains("[6.+2.j 6.+4.j]"), "{value}");
 }
 
-/// The implicit gradient of a fixpoint is the derivative of its converged rounds.
+/// The implicit gradient of a fixpoint equals the derivative of its rounds after convergence.
 #[test]
 fn check_compares_fixpoints_with_forward_mode() {
     for text in [
@@ -175,7 +175,7 @@ fn check_compares_fixpoints_with_forward_mode() {
 
 /// Gradients of states are checked at every time step; constants stay fixed.
 #[test]
-fn check_looks_at_time_and_at_what_is_held() {
+fn check_covers_time_steps_and_constant_values() {
     let text = output(&STEPS.replace("relu", "tanh"), &["check", "-", "--set", "H=[0.1, 0.2]"]);
     for row in ["Grad_H at *t+1", "Grad_H at *0", "Grad_Pre at *t", "Grad_Sum at *t", "Grad_W "] {
         let line = text.lines().find(|l| l.starts_with(row)).unwrap_or_else(|| panic!("{row}: {text}"));
@@ -267,8 +267,8 @@ fn explain_counts_what_is_really_computed() {
     assert_eq!(last["einsum"], "ij,j,i->");
     let order = last["order"].as_array().unwrap();
     let sum: u64 = order.iter().map(|o| o["flops"].as_u64().unwrap()).sum();
-    // Two products of two factors instead of one product of three: 12 operations, then 4 or 6, depending on the
-    // axis that is summed first.
+    // Two products of two factors instead of one product of three: 12 operations, then 4 or 6, depending on
+    // the axis that is summed first.
     assert!(order.len() == 2 && (sum == 16 || sum == 18), "{last}");
     assert_eq!(value["program"]["flops"].as_u64(), Some(sum), "{value}");
     assert!(!value["program"]["kernels"].as_array().unwrap().is_empty());
@@ -305,8 +305,8 @@ fn explain_counts_rounds() {
         let of = |v: &Value, key: &str| v[key].as_u64().unwrap();
         (of(one, "rounds"), of(one, "flops"), of(&value["program"], "flops"))
     };
-    // A product of 2 × 2 and a factor for each row: 10 operations per round. The plan also has the operations that
-    // test convergence.
+    // A product of 2 × 2 and a factor for each row: 10 operations per round. The plan also has the operations
+    // that test convergence.
     let rank = "A[i,j] = const([[0,0.5],[1,0.5]])\nR[i] = 0.85 A[i,j] R[j] + 0.075\nZ = R[i] R[i]";
     let (rounds, flops, whole) = counted(rank, "R[");
     assert!(rounds > 20 && flops == 10 * rounds && whole > 12 * rounds, "{rounds} {flops} {whole}");
@@ -337,7 +337,8 @@ fn explain_counts_rounds() {
             .count(),
         2
     );
-    // Values that no round changes are computed once, before the rounds: the two `exp`, another fixpoint, loop invariants.
+    // Values that no round changes are computed once, before the rounds: the two `exp`, another fixpoint,
+    // loop invariants.
     let (rounds, flops, _) = counted("A[i] = const([1,2])\nX[i] = 0.1 exp(A[i]) X[i] + 1", "X[i] = 0.1");
     assert!(rounds > 20 && flops == 2 + 4 * rounds, "{rounds} {flops}");
     let f = "fn f(x[i]) -> y[i] { y[i] = 0.5 y[i] + x[i] }\nA[i,j] = const([[1,2],[3,4]])\n";
@@ -378,7 +379,7 @@ fn explain_counts_rounds() {
 /// A tie is a point without a derivative, also if several kinks cancel. Only the elements at such a point are
 /// excused.
 #[test]
-fn ties_and_places_beside_edges() {
+fn ties_and_elements_near_kinks() {
     let ties = "axis t = 3\nW[i,j] = const([[0.5, -0.3], [0.2, 0.4]])\nV[i] = const([0.3, -0.2])\nH[i,*0] = 0 V[i]\n\
                 H[i,*t+1] when H[0,*t] < V[i] = tanh(reduce(max, j) (W[i,j] H[j,*t]))\nLoss = H[i,*-1] V[i]\n";
     let found = gradus_with(ties, &["check", "-"]);

@@ -44,7 +44,7 @@ fn generation_writes_a_trace() {
 }
 
 #[test]
-fn a_conversation_has_a_memory() {
+fn a_conversation_keeps_earlier_messages() {
     let (_folder, path) = model("chat");
     let talk = |input: &str, more: &[&str]| {
         let outcome = gradus_with(input, &[&["chat", &path, "--tokens", "6"], more].concat());
@@ -98,7 +98,7 @@ fn files_are_inspected_and_converted() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_state_their_cause() {
     let (folder, path) = model("wrong");
     let fails = |args: &[&str], code: u8, why: &str| {
         let outcome = gradus(args);

@@ -2,7 +2,7 @@
 
 use crate::common::{Folder, gradus, gradus_with, output};
 
-/// Every file is written once.
+/// Tests that two values for the same file are an error.
 #[test]
 fn files_that_would_be_written_twice() {
     let folder = Folder::new("twice");
@@ -19,7 +19,7 @@ fn files_that_would_be_written_twice() {
 }
 
 #[test]
-fn temperatures_of_nothing() {
+fn temperatures_without_effect() {
     for (text, given, why) in [
         ("Y = 1", "*=3", "nothing in the program has a temperature"),
         ("Y = sig(1, 2)", "*=3", "nothing in the program has a temperature"),
@@ -34,7 +34,7 @@ fn temperatures_of_nothing() {
 }
 
 #[test]
-fn more_rounds_than_anyone_waits_for() {
+fn too_many_rounds() {
     let found = gradus_with("X = X + 1", &["run", "-", "--rounds", "100000000000"]);
     assert!(found.code == 2 && found.err.contains("at most 1000000 rounds"), "{}", found.err);
 }
@@ -220,8 +220,8 @@ fn faults_of_all_kinds_at_once() {
     ];
     assert!(code == 1 && errors.len() == 5, "{errors:?}");
     assert!(begin.iter().zip(&errors).all(|(b, e)| e.starts_with(b)), "{errors:?}");
-    // An unknown function, a line that does not parse and an export of an unknown name: names that they would define are not
-    // reported as missing.
+    // The program has an unknown function, a line that does not parse and an unknown export. Names that such
+    // lines would define are not reported as missing.
     let names =
         "Y[i] = Bee[i] + tanhh(B[i])\nP[i] = (2 B[i]\nQ[i] = P[i] + Y[i]\nR[i] = B[i] X[j]\nexport YY";
     let (code, errors) = said(names, &["--set", "B=[1, 2]"]);
@@ -248,7 +248,7 @@ fn faults_of_all_kinds_at_once() {
 
 /// Names in a list are separated by commas.
 #[test]
-fn names_that_are_none() {
+fn empty_names() {
     for args in [["run", "--only", ",Z"], ["explain", "--only", "Z, "], ["grad", "--wrt", "A,,B"]] {
         let found = gradus_with("A = 2\nB = 3\nZ = A B", &[args[0], "-", args[1], args[2]]);
         assert_eq!(found.code, 2, "{}", found.err);
@@ -297,7 +297,7 @@ fn the_command_and_the_program_at_once() {
 
 /// Errors that only follow from an earlier error are not reported.
 #[test]
-fn sizes_that_a_missing_input_would_say() {
+fn sizes_that_missing_inputs_determine() {
     for text in
         ["A[i] = \"no.npy\"\nX[i] = A[i] - index(i)", "X[i] = A[i] - index(i)", "X[i] = even(i) + A[i]"]
     {

@@ -1,5 +1,5 @@
-//! Tests the safeguards of `gradus train`: the lock on the output folder, the check of settings on `--resume`, the end of a
-//! run whose loss diverges. Also tests that no verb blocks on a named pipe.
+//! Tests the safeguards of `gradus train`: the lock on the output folder, the check of settings on
+//! `--resume`, the end of a run whose loss diverges. Also tests that no verb blocks on a named pipe.
 
 use crate::common::{Folder, Outcome, gradus, output, root};
 use gradus::nn::checkpoint;
@@ -30,8 +30,8 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The second run in a folder fails at once, names folder and process, and leaves the first alone; the lock of a killed run
-/// does not block the next.
+/// The second run in a folder fails at once, names folder and process, and leaves the first alone; the lock
+/// of a killed run does not block the next.
 #[test]
 fn a_second_run_in_a_folder_is_refused() {
     let folder = Folder::new("runs-lock");
@@ -49,9 +49,9 @@ fn a_second_run_in_a_folder_is_refused() {
         fails(&outcome, &[&place, "is in use by the run of", &process, "choose another folder"]);
         assert!(outcome.out.is_empty() && begun.elapsed() < Duration::from_secs(20), "{}", outcome.out);
     }
-    // The first run continues, and nothing else wrote into its log.
+    // The first run continues, and the second has written nothing into its log.
     let before = length();
-    until("the first run stands still", || length() > before);
+    until("the first run does not continue", || length() > before);
     until("no checkpoint", || folder.0.join("run/checkpoint.safetensors").exists());
     child.kill().unwrap();
     child.wait().unwrap();
@@ -65,7 +65,7 @@ fn step_of(line: &str) -> Option<u64> {
     serde_json::from_str::<serde_json::Value>(line).ok()?["step"].as_u64()
 }
 
-/// Two runs in one process, too: the lock is that of an open file, and ends with the run.
+/// Tests the lock with two runs in one process: it belongs to an open file, and ends with the run.
 #[test]
 fn the_lock_ends_with_the_run() {
     let folder = Folder::new("runs-again");
@@ -75,8 +75,8 @@ fn the_lock_ends_with_the_run() {
     assert!(output("", &["train", &more, "--resume"]).contains("8 steps done"));
 }
 
-/// `--resume` refuses a changed setting that affects the result and prints both values. It accepts other changed settings.
-/// `--force` accepts all of them.
+/// `--resume` refuses a changed setting that affects the result and prints both values. It accepts other
+/// changed settings. `--force` accepts all of them.
 #[test]
 fn a_resumed_run_has_the_settings_of_its_checkpoint() {
     let folder = Folder::new("runs-settings");
@@ -109,9 +109,10 @@ fn a_resumed_run_has_the_settings_of_its_checkpoint() {
     folder.file("names.txt", &short[..short.len() / 2]);
     let path = root().join("examples/data/names.txt").display().to_string();
     fails(&with(&[(&format!("{path:?}"), "\"names.txt\"")], &[]), &["`data` was ", " bytes with checksum "]);
-    // Not even with `--force`: the weights do not fit.
+    // Weights that do not fit are refused even with `--force`.
     fails(&with(&[("width = 16", "width = 8")], &["--force"]), &["its `model` is {"]);
-    // The same text in another folder, defaults that are written out, and settings that concern only files.
+    // Accepts the same text in another folder, explicit default values, and other settings that concern only
+    // files.
     folder.file("names.txt", &short);
     let same = [
         (&*format!("{path:?}"), "\"names.txt\""),
@@ -125,7 +126,7 @@ fn a_resumed_run_has_the_settings_of_its_checkpoint() {
     assert!(outcome.code == 0 && outcome.out.contains("15 steps done"), "{}", outcome.err);
     let outcome = with(&[("seed = 7", "seed = 8"), ("rate = 5e-3", "rate = 1e-2")], &["--force"]);
     assert!(outcome.code == 0 && outcome.out.contains("20 steps done"), "{}", outcome.err);
-    // From then on the new settings are those of the run.
+    // After that, the new settings are those of the run.
     let config = folder.file("third.toml", &named(25, "run"));
     fails(&gradus(&["train", &config, "--resume"]), &["`optimizer.rate` was 0.01 and is 0.005"]);
     let outcome = gradus(&["train", &config, "--force"]);
@@ -157,7 +158,7 @@ fn a_resumed_program_is_the_same_program() {
     assert_eq!(resumed().code, 0);
 }
 
-/// `x ← x − rate · 4 x³` for the loss `x⁴`: at a rate this large the loss grows until it leaves the range.
+/// Trains on the loss `x⁴`, whose step is `x ← x − rate · 4 x³`. At a rate this large the loss overflows.
 fn diverging(folder: &Folder, every: u64, f64: bool) -> Outcome {
     folder.file("p.eq", "Loss = W[i] W[i] W[i] W[i]\n");
     let config = format!(
@@ -168,7 +169,7 @@ fn diverging(folder: &Folder, every: u64, f64: bool) -> Outcome {
     gradus(&["train", &folder.file("c.toml", &config)])
 }
 
-/// The same recurrence in plain numbers: the loss of each step, and the weight after it.
+/// Computes this recurrence directly; returns the loss of each step and the weight after it.
 fn followed() -> Vec<(f64, f64)> {
     let mut w = 1.0f64;
     let mut all = Vec::new();
@@ -180,14 +181,16 @@ fn followed() -> Vec<(f64, f64)> {
     all
 }
 
-/// A loss beyond 1e20, or one that is not finite, ends the run: step, value, advice, exit code 1. The checkpoint is the last
-/// from which a step gave a finite loss, even if the run wrote another one just before.
+/// A loss beyond 1e20, or one that is not finite, ends the run: step, value, advice, exit code 1. The
+/// checkpoint is the last from which a step gave a finite loss, even if the run wrote another one just
+/// before.
 #[test]
 fn a_run_that_diverges_ends_and_keeps_the_last_good_checkpoint() {
     let right = followed();
     let bad = right.iter().position(|(loss, _)| loss.is_nan() || loss.abs() > 1e20).unwrap() as u64 + 1;
     assert!(bad > 3 && right[bad as usize - 1].0.is_finite());
-    // If every step writes a checkpoint, the last one leads to the bad loss, and the one before it is restored.
+    // If every step writes a checkpoint, the last one leads to the bad loss, and the one before it is
+    // restored.
     for (every, kept) in [(1, bad - 2), (2, (bad - 2) / 2 * 2)] {
         let folder = Folder::new(&format!("runs-diverging-{every}"));
         let outcome = diverging(&folder, every, true);
@@ -213,9 +216,9 @@ fn a_run_that_diverges_ends_and_keeps_the_last_good_checkpoint() {
     assert!(!folder.0.join("run/checkpoint.safetensors").exists());
 }
 
-/// A last update that leaves the range does not become a checkpoint, although all losses were finite.
+/// Tests that if the last update overflows, no checkpoint is written, although all losses were finite.
 #[test]
-fn weights_that_are_not_finite_are_no_checkpoint() {
+fn weights_that_are_not_finite_are_not_saved() {
     let folder = Folder::new("runs-infinite");
     folder.file("p.eq", "Loss = sqrt(W[i])\n");
     let config = "model = \"program\"\nsteps = 1\nout = \"run\"\n[optimizer]\nname = \"sgd\"\nrate = 0.1\n[program]\n\

@@ -13,7 +13,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// A context that no text fills before its test ends: fast machines generate 4,096 tokens of these models in a second.
+/// A context that no text fills before its test ends: fast machines generate 4,096 tokens of these models in
+/// a second.
 const LONG: usize = 1 << 16;
 
 /// A model as a GGUF file.
@@ -71,7 +72,7 @@ fn answers_are_those_of_the_library() {
     let one =
         server.post("/v1/completions", &make!({ "prompt": "He", "max_tokens": 3, "temperature": 0 })).json();
     assert_eq!(both.json()["choices"][0]["text"], one["choices"][0]["text"]);
-    // A conversation.
+    // Answers to a conversation.
     let mut own = LanguageModel::load(&path, Device::CPU).unwrap();
     let messages = [Message::new("system", "Be brief."), Message::new("user", "Hi<|end|>")];
     let right = own.chat(&messages, &never_end(9), &[], |_| true).unwrap();
@@ -87,7 +88,7 @@ fn answers_are_those_of_the_library() {
         (&done["object"], &done["usage"]["prompt_tokens"]),
         (&make!("chat.completion"), &make!(right.prompt))
     );
-    // The same as a stream.
+    // The same request, answered as a stream.
     body["stream"] = make!(true);
     body["stream_options"] = make!({ "include_usage": true });
     let streamed = server.post("/v1/chat/completions", &body);
@@ -200,7 +201,7 @@ fn json_is_generated_by_its_schema() {
         let text = done["choices"][0]["text"].as_str().unwrap();
         assert!(serde_json::from_str::<Value>(text).is_ok_and(|v| v.is_object()), "{text:?}");
     }
-    // The command does the same.
+    // `gradus generate` accepts the same schema.
     let file = folder.file("schema.json", schema);
     check(
         output("", &["generate", &path, "Hi", "--json-schema", &file, "--temperature", "1.5", "--seed", "3"])
@@ -336,7 +337,7 @@ fn connections_serve_many_requests() {
         "{last:?}"
     );
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
-    // An old client: a stream without chunks, up to the end of the connection.
+    // An HTTP/1.0 client gets a stream without chunks, up to the end of the connection.
     let body = {
         let mut b = greedy("Hello", 6);
         b["stream"] = make!(true);
@@ -422,7 +423,7 @@ fn the_queue_is_bounded_and_aborted_requests_leave_it() {
     waiting.read_to_end(&mut all).unwrap();
     assert_eq!(Response::parse(&all).json()["usage"]["completion_tokens"], 3);
     server.until("gradus_cancelled_total", |n| n == 1.0);
-    // The same for a client that waits for its complete answer, and for a request in the queue.
+    // A client that waits for its complete answer, and a request in the queue, can also be cancelled.
     let whole = begin(&long(false));
     server.until("gradus_running", |n| n == 1.0);
     let queued = begin(&long(false));
@@ -433,7 +434,7 @@ fn the_queue_is_bounded_and_aborted_requests_leave_it() {
     server.until("gradus_cancelled_total", |n| n == 3.0);
     server.until("gradus_running", |n| n == 0.0);
     assert_eq!(server.post("/v1/completions", &greedy("Hello", 3)).status, 200);
-    // More connections than the limit.
+    // Opens more connections than the limit.
     server.until("gradus_connections", |n| n == 1.0);
     let mut idle: Vec<TcpStream> = (0..6).map(|_| server.connect()).collect();
     let mut last = server.connect();
@@ -448,11 +449,11 @@ fn the_queue_is_bounded_and_aborted_requests_leave_it() {
 }
 
 #[test]
-fn slow_readers_hold_up_nobody() {
+fn slow_readers_do_not_delay_others() {
     let (_folder, path) = gguf("serve-slow", LONG);
     let server = Served::new(&[&path, "--slots", "5", "--stall", "1"]);
     let quick = server.post("/v1/completions", &greedy("Hello", 3)).json();
-    // Some megabytes of events that are never read.
+    // Requests some megabytes of events, and never reads them.
     let mut body = long(true);
     body["messages"] = make!([{ "role": "user", "content": "Hi" }]);
     (body["logprobs"], body["top_logprobs"], body["n"]) = (make!(true), make!(20), make!(4));
@@ -462,7 +463,7 @@ fn slow_readers_hold_up_nobody() {
     for _ in 0..5 {
         assert_eq!(server.post("/v1/completions", &greedy("Hello", 3)).json()["choices"], quick["choices"]);
     }
-    // Once its buffers are full and nothing is read for a second, the request ends.
+    // The request ends when the buffers are full and the client reads nothing for a second.
     server.until("gradus_cancelled_total", |n| n == 1.0);
     server.until("gradus_running", |n| n == 0.0);
     // A request whose bytes arrive slowly does not delay other requests.

@@ -21,8 +21,8 @@ fn lines(folder: &Folder, out: &str) -> Vec<Value> {
     folder.read(&format!("{out}/log.jsonl")).lines().map(|l| serde_json::from_str(l).unwrap()).collect()
 }
 
-/// The weights and the optimiser's state of a run. The default generator, which the models do not draw from, belongs to the
-/// process: other tests seed it meanwhile.
+/// Returns the weights and the optimiser's state of a run, without the default generator. That belongs to the
+/// process, and other tests seed it at the same time.
 fn weights(path: &Path) -> Vec<(String, Vec<f64>)> {
     let own = checkpoint::read(path).unwrap().into_iter().filter(|(name, _)| name != "generator");
     own.map(|(name, t)| (name, t.to_dtype(gradus::DType::F64).to_vec::<f64>().unwrap())).collect()
@@ -34,7 +34,7 @@ fn fails(outcome: &Outcome, with: &str) {
 }
 
 #[test]
-fn a_model_learns_stops_goes_on_and_speaks() {
+fn a_model_trains_resumes_and_samples() {
     let folder = Folder::new("train-names");
     let whole = folder.file("whole.toml", &named(80, "whole"));
     let text = output("", &["train", &whole]);
@@ -47,7 +47,7 @@ fn a_model_learns_stops_goes_on_and_speaks() {
     assert!(loss(0) > 3.0 && loss(8) < 2.8, "{} {}", loss(0), loss(8));
     assert_eq!((log[3]["rate"].as_f64(), log[4]["rate"].as_f64()), (Some(5e-3), Some(2.5e-3)));
     assert!(folder.read("whole/loss.svg").contains("<polyline"));
-    // The same run in two parts: the weights are the same bits, and the log has every step once.
+    // The run in two parts gives bit-identical weights, and its log has every step once.
     folder.file("parts.toml", &named(80, "parts"));
     let first = folder.file("first.toml", &named(80, "parts").replace("steps = 80", "steps = 45"));
     output("", &["train", &first]);
@@ -115,7 +115,7 @@ fn events(mut bytes: &[u8]) -> Vec<(u64, f32)> {
 }
 
 #[test]
-fn a_gpt_learns_and_speaks_beyond_its_context() {
+fn a_gpt_trains_and_samples_beyond_its_context() {
     let folder = Folder::new("train-gpt");
     folder.file("text.txt", &"to be or not to be, that is the question. ".repeat(20));
     let config = folder.file(
@@ -140,7 +140,7 @@ fn a_gpt_learns_and_speaks_beyond_its_context() {
     );
 }
 
-/// Logistic regression: eight points on a line, the right ones positive but for two.
+/// Logistic regression on eight points of a line. Their classes are those of [`logistic`].
 const PROGRAM: &str = "Z[n] = X[n,f] W[f] + b\n\
     Loss = (log(1 + exp(Z[n])) - T[n] Z[n]) / 8\n";
 
@@ -278,7 +278,8 @@ fn loaded(folder: &Folder, out: &str, prefix: &str) -> Bengio {
     model
 }
 
-/// Averages, held-out names and updates after two batches each, in one run and in parts that end between updates.
+/// Tests averages, held-out names and updates after two batches each, in one run and in parts that end
+/// between updates.
 #[test]
 fn held_out_names_are_read_with_averaged_weights() {
     let folder = Folder::new("train-held-out");
@@ -297,7 +298,7 @@ fn held_out_names_are_read_with_averaged_weights() {
     };
     let found = held_out(&log);
     assert_eq!(found.iter().map(|f| f.0).collect::<Vec<_>>(), [35, 70, 80]);
-    // The last of them, computed directly: all whole batches of the names that the split holds out.
+    // Computes the last of these losses directly, over all complete batches of the held-out names.
     let names_text = std::fs::read_to_string(root().join("examples/data/names.txt")).unwrap();
     let data = names::examples(&names::split(&names_text).1, 3).unwrap();
     let mean = |model: &Bengio| {
@@ -310,7 +311,7 @@ fn held_out_names_are_read_with_averaged_weights() {
     assert!((mean(&averaged) - found[2].1).abs() < 1e-6, "{} is not {}", found[2].1, mean(&averaged));
     assert!((mean(&averaged) - mean(&last)).abs() > 1e-3);
     assert!(folder.read("whole/loss.svg").contains("(orange: held out)"));
-    // Samples come from the averages too.
+    // Samples use the averaged weights too.
     let out = folder.0.join("whole").display().to_string();
     let samples = |model: &Bengio| {
         let (sampling, g) = (gradus::nn::Sampling::default(), gradus::Generator::new(3));
@@ -338,7 +339,8 @@ fn held_out_names_are_read_with_averaged_weights() {
     assert_eq!(held_out(&lines(&folder, "parts")).last(), found.last());
 }
 
-/// Linear rates, updates after two batches, averages and clipping by value, compared with a direct computation.
+/// Linear rates, updates after two batches, averages and clipping by value, compared with a direct
+/// computation.
 #[test]
 fn a_program_follows_the_configuration_to_the_last_digit() {
     let folder = Folder::new("train-direct");
@@ -427,7 +429,8 @@ fn shipped_configurations_train() {
         std::fs::copy(&file, folder.0.join("train").join(file.file_name().unwrap())).unwrap();
     }
     let data = root().join("examples/data").display().to_string();
-    // The losses that a run of this many steps prints at its end: on the training data and on the validation data.
+    // The losses that a run of this many steps prints at its end: on the training data and on the validation
+    // data.
     let run = |name: &str, steps: &str, fewer: &str| {
         let path = format!("train/{name}.toml");
         let text = folder.read(&path).replace("../data", &data);

@@ -43,7 +43,7 @@ fn a_model_is_tuned_in_full_then_by_an_adapter_and_generates() {
     let merge = ["--merge", "--adapter", &at("adapter"), "--steps", "1", "--rate", "0.000001"];
     output("", &[&["tune", &at("full"), &zeros, "--out", &at("merged")][..], &merge].concat());
     assert_eq!(output("", &["generate", &at("merged"), "2+3=", "--tokens", "3"]), "05\n");
-    // Preferences.
+    // Trains on preferences.
     let pairs = "{\"prompt\": \"2+3=\", \"chosen\": \"05\", \"rejected\": \"5\"}\n";
     let pairs = folder.file("pairs.jsonl", pairs);
     let text =

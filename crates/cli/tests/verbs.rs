@@ -154,7 +154,7 @@ fn texts_are_read_with_their_vocabulary() {
 }
 
 #[test]
-fn grad_gives_the_page_and_runs() {
+fn grad_writes_the_expected_program() {
     for name in ["mlp", "attention"] {
         let expected = std::fs::read_to_string(seed(&format!("{name}.grad.eq"))).unwrap();
         assert_eq!(output("", &["grad", &seed(&format!("{name}.eq"))]), expected);
@@ -335,7 +335,7 @@ fn query_binds_names() {
 }
 
 #[test]
-fn repl_lives_through_errors() {
+fn repl_continues_after_errors() {
     let typed = "A[i] = const([1, 2, 3])\nB = A[i] Q[i]\nB = A[i] A[i*]\nC = A[i] A[j]\nA\n:grad C\n:nonsense\n:drop C\n:list\n:quit\nnever";
     let text = output(typed, &["repl"]);
     let expected = [
@@ -355,10 +355,10 @@ fn repl_lives_through_errors() {
     assert!(!rest.contains("C ="), "{text}");
 }
 
-/// A name that depends on a time which ends by a condition is computed once the condition is defined; a statement is not a
-/// product of names.
+/// A name that depends on a time which ends by a condition is computed once the condition is defined; a
+/// statement is not a product of names.
 #[test]
-fn repl_waits_for_the_end_of_time() {
+fn repl_waits_for_the_condition_of_a_time() {
     let typed = "axis t while Go\nX[*0] = 1\nX[*t+1] = X[*t] + 1\nGo[*t] = X[*t] < 3\nX\nexport X\n";
     assert_eq!(
         output(typed, &["repl"]),

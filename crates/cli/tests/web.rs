@@ -20,7 +20,7 @@ fn ask(port: u16, request: &str) -> String {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    panic!("nobody answers");
+    panic!("no answer");
 }
 
 #[test]

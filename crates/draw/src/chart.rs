@@ -12,7 +12,7 @@ pub enum Role {
     Input,
     /// Computed from other parts.
     Inner,
-    /// A result of the whole.
+    /// A result of all parts together.
     Output,
 }
 
@@ -25,14 +25,16 @@ pub struct Part {
     pub title: String,
     /// The lines of its description. Long lines are shortened; the tooltip has the complete lines.
     pub lines: Vec<String>,
-    /// The indices of the parts that it depends on. It may depend on itself and on later parts.
+    /// The indices of the parts that this part depends on, which may include itself and later parts.
     pub needs: Vec<usize>,
 }
 
-/// Largest number of characters per line. It is larger than for boxes of ops, because descriptions should be readable.
+/// Largest number of characters per line. It is larger than for boxes of ops, because descriptions should be
+/// readable.
 const LINE: usize = 72;
 
-/// Draws the parts as SVG. Each part is below those that it depends on; if parts form a cycle, dashed arrows point upwards.
+/// Draws the parts as SVG. Each part is below those that it depends on; if parts form a cycle, dashed arrows
+/// point upwards.
 pub fn svg_of_parts(parts: &[Part]) -> String {
     let order = in_order(parts);
     let row_of: Vec<usize> =
@@ -73,7 +75,7 @@ fn cell(at: usize, part: &Part) -> Cell {
         Role::Inner => Kind::Op,
         Role::Output => Kind::Output,
     };
-    let lines = part.lines.iter().map(|l| label::cut(l, LINE)).collect();
+    let lines = part.lines.iter().map(|l| label::shortened(l, LINE)).collect();
     let mut cell = Cell::new(format!("n{at}"), kind, &part.title, String::new(), lines);
     cell.tip = part.lines.join("\n");
     cell
@@ -83,7 +85,7 @@ fn cell(at: usize, part: &Part) -> Cell {
 fn in_order(parts: &[Part]) -> Vec<usize> {
     let (mut order, mut seen) = (Vec::with_capacity(parts.len()), vec![false; parts.len()]);
     for root in 0..parts.len() {
-        // The parts from the root to the current one, each with the number of its dependencies that were visited.
+        // The parts from the root to the current one, each with its number of visited dependencies.
         let mut path = vec![(root, 0)];
         while let Some((part, at)) = path.pop() {
             if at == 0 && std::mem::replace(&mut seen[part], true) {

@@ -1,8 +1,8 @@
-//! Finds the gradient of each value of a graph in the joint graph, which has the forward and the backward pass. Takes a
-//! graph and the inputs to differentiate with respect to; returns names and expressions of gradients, and the flow from
-//! gradient to gradient. `scene.rs` and `svg.rs` decide positions and colours.
+//! Finds the gradient of each value of a graph in the joint graph, which has the forward and the backward
+//! pass. Takes a graph and the inputs to differentiate with respect to; returns names and expressions of
+//! gradients, and the flow from gradient to gradient. `scene.rs` and `svg.rs` decide positions and colours.
 
-use crate::label::{self, Origin, cut};
+use crate::label::{self, Origin, shortened};
 use gradus_ir::graph::Id;
 use gradus_ir::ops::Rule;
 use gradus_ir::transform::{check_wrt, cotangents_into, pull};
@@ -13,14 +13,15 @@ use std::collections::BTreeMap;
 const DEPTH: usize = 3;
 const TIP_DEPTH: usize = 7;
 /// Longest expression in bytes. Further parts are replaced by an ellipsis.
-const LONG: usize = 500;
+const MOST_BYTES: usize = 500;
 
 /// Gradients of the values of a graph, as values of a joint graph.
 pub(crate) struct Gradients {
     joint: Graph,
     /// The gradient of each forward value.
     of: BTreeMap<Id, Id>,
-    /// For each gradient, the forward values that have it. It is computed for the last of them, and the others share it.
+    /// For each gradient, the forward values that have it. It is computed for the last of them, and the
+    /// others share it.
     owners: BTreeMap<Id, Vec<Id>>,
     /// The results of the nodes that read each forward value.
     readers: BTreeMap<Id, Vec<Id>>,
@@ -92,7 +93,8 @@ impl Gradients {
         format!("∂{}", self.names.get(&value).map_or("?", String::as_str))
     }
 
-    /// Returns two expressions of a value's gradient: a short one for its box, and a longer one for its tooltip.
+    /// Returns two expressions of a value's gradient: a short one for its box, and a longer one for its
+    /// tooltip.
     pub(crate) fn expressions(&self, value: Id) -> (String, String) {
         let Some(gradient) = self.of.get(&value) else { return Default::default() };
         let computed_here = self.owners.get(gradient).and_then(|o| o.last()) == Some(&value);
@@ -107,8 +109,8 @@ impl Gradients {
         (written(DEPTH), written(TIP_DEPTH))
     }
 
-    /// Writes a value by its name if it has one, else as an expression. If a gradient has several names, prefers the name
-    /// of a value whose gradient flows directly into that of `value`.
+    /// Writes a value by its name if it has one, else as an expression. If a gradient has several names,
+    /// prefers the name of a value whose gradient flows directly into that of `value`.
     fn write(&self, id: Id, value: Id, depth: usize, text: &mut String) {
         let constant = matches!(self.joint.nodes()[id.node as usize].op, Op::Constant(_));
         let owners = self.owners.get(&id).map_or(&[][..], Vec::as_slice);
@@ -125,9 +127,9 @@ impl Gradients {
         let node = &self.joint.nodes()[id.node as usize];
         match label::origin(&self.joint, node) {
             Origin::Input(name) => text.push_str(name),
-            Origin::Constant(literal) => text.push_str(&cut(&label::value(literal), 24)),
+            Origin::Constant(literal) => text.push_str(&shortened(&label::value(literal), 24)),
             // Limits the length too, because shared values are written again for each use.
-            _ if depth == 0 || text.len() > LONG => text.push('…'),
+            _ if depth == 0 || text.len() > MOST_BYTES => text.push('…'),
             _ => {
                 text.push_str(&label::title(node));
                 for (k, id) in node.ins.iter().enumerate() {
@@ -143,8 +145,8 @@ impl Gradients {
     }
 }
 
-/// Applies the rule of each node to each result separately, to find the operands that receive a part of its gradient. The same
-/// rules were applied before, so this adds no live nodes.
+/// Applies the rule of each node to each result separately, to find the operands that receive a part of its
+/// gradient. The same rules were applied before, so this adds no live nodes.
 fn flows<'g>(
     b: &'g Builder,
     graph: &Graph,

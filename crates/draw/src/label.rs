@@ -1,5 +1,6 @@
-//! Makes the texts on boxes: names as in the text of the graph, and attributes and values shortened to a readable length.
-//! Takes nodes and values; returns titles, lines and tooltips. `scene.rs` decides their positions.
+//! Makes the texts on boxes: names as in the text of the graph, and attributes and values shortened to a
+//! readable length. Takes nodes and values; returns titles, lines and tooltips. `scene.rs` decides their
+//! positions.
 
 use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Id, Node, attr_text, literal_text};
@@ -11,7 +12,7 @@ const LINE: usize = 34;
 const TIP: usize = 400;
 
 /// Shortens a text to `most` characters, with an ellipsis.
-pub(crate) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_string(),
         Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
@@ -20,7 +21,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
 
 /// Shortens a text to a line on a box.
 pub(crate) fn line(text: &str) -> String {
-    cut(text, LINE)
+    shortened(text, LINE)
 }
 
 /// The origin of a node's value.
@@ -122,5 +123,5 @@ pub(crate) fn tip(graph: &Graph, index: usize) -> String {
         Origin::Constant(literal) => format!("%{index} = constant {}", value(literal)),
         Origin::Computed => format!("%{index} = {}({}) {}", node.op.name(), ins.join(", "), attributes(node)),
     };
-    format!("{} : {}", cut(text.trim_end(), TIP), cut(&types.join(", "), TIP))
+    format!("{} : {}", shortened(text.trim_end(), TIP), shortened(&types.join(", "), TIP))
 }

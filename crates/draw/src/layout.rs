@@ -1,22 +1,23 @@
 //! Computes the positions of boxes and the paths of wires, for one level of a drawing.
 //!
-//! `dagre` chooses the row of each box, the order in each row, and the columns. This module chooses the heights, so that
-//! wires do not cross boxes. Within a row of boxes, a wire goes straight down in its own column; it goes sideways only
-//! between rows.
+//! `dagre` chooses the row of each box, the order in each row, and the columns. This module chooses the
+//! heights, so that wires do not cross boxes. Within a row of boxes, a wire goes straight down in its own
+//! column; it goes sideways only between rows.
 
 use dagre::graph::{Graph, GraphOptions};
 use dagre::layout::types::LabelPos;
 use dagre::{EdgeLabel, LayoutOptions, NodeLabel};
 use std::collections::BTreeMap;
 
-/// Largest number of boxes on one level for `dagre`; each row that a wire passes counts as a box. Larger levels are
-/// placed in simple rows, because `dagre` would take minutes, and drawings of this size are unreadable anyway.
+/// Largest number of boxes on one level for `dagre`; each row that a wire passes counts as a box. Larger
+/// levels are placed in simple rows, because `dagre` would take minutes, and drawings of this size are
+/// unreadable anyway.
 const MOST: usize = 1200;
 const MOST_PASSES: usize = 60_000;
 /// Horizontal distance between boxes of a row.
 const BOX_GAP: f64 = 26.0;
 /// Horizontal distance between wires, and between a wire and a box.
-const WIRES: f64 = 14.0;
+const WIRE_GAP: f64 = 14.0;
 /// Smallest and largest distance between rows; wires that go far sideways need more.
 const GAP: (f64, f64) = (34.0, 130.0);
 
@@ -35,8 +36,8 @@ pub(crate) struct Wire {
 pub(crate) struct Placement {
     /// The upper left corner of every box.
     pub(crate) corners: Vec<(f64, f64)>,
-    /// The path of every wire. From a point with an even index it goes straight down to the next point, from one with an
-    /// odd index it goes sideways.
+    /// The path of every wire. From a point with an even index it goes straight down to the next point, from
+    /// one with an odd index it goes sideways.
     pub(crate) ways: Vec<Vec<(f64, f64)>>,
     pub(crate) size: (f64, f64),
 }
@@ -120,7 +121,7 @@ fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
         g.set_edge(from, to, Some(label), Some(name.as_str()));
     }
     let options =
-        LayoutOptions { nodesep: BOX_GAP, edgesep: WIRES, ranksep: 50.0, ..LayoutOptions::default() };
+        LayoutOptions { nodesep: BOX_GAP, edgesep: WIRE_GAP, ranksep: 50.0, ..LayoutOptions::default() };
     dagre::layout(&mut g, Some(options));
     let at =
         |i: usize| g.node(&i.to_string()).map_or((0.0, 0.0), |n| (n.x.unwrap_or(0.0), n.y.unwrap_or(0.0)));
@@ -140,7 +141,8 @@ fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     };
     let mut passes: Vec<Vec<(usize, f64)>> = wires.iter().enumerate().map(passes).collect();
     let mut columns: Vec<f64> = centres.iter().map(|c| c.0).collect();
-    // `dagre` may return the mirror image of a drawing. Chooses the image in which more operands are in order.
+    // `dagre` may return the mirror image of a drawing. Chooses the image in which more operands are in
+    // order.
     if in_order(wires, &columns, &passes) < 0 {
         columns.iter_mut().chain(passes.iter_mut().flatten().map(|p| &mut p.1)).for_each(|x| *x = -*x);
     }
@@ -148,7 +150,8 @@ fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     Columns { rows, centres: columns, passes }
 }
 
-/// Returns the number of pairs of neighbouring operands that arrive in order, minus the number of those that do not.
+/// Returns the number of pairs of neighbouring operands that arrive in order, minus the number of those that
+/// do not.
 fn in_order(wires: &[Wire], columns: &[f64], passes: &[Vec<(usize, f64)>]) -> i64 {
     let arrival = |k: usize| passes[k].last().map_or(columns[wires[k].from], |p| p.1);
     let mut into: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -165,7 +168,8 @@ fn in_order(wires: &[Wire], columns: &[f64], passes: &[Vec<(usize, f64)>]) -> i6
     total
 }
 
-/// Reorders wires between the same two boxes so that they have the order of their ends along the complete path.
+/// Reorders wires between the same two boxes so that they have the order of their ends along the complete
+/// path.
 fn untwist(wires: &[Wire], passes: &mut [Vec<(usize, f64)>]) {
     let mut parallel: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for (k, wire) in wires.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Represents a drawing before it is written as text: boxes with their texts, nested graphs, wires and positions.
-//! Takes a graph and its gradients; returns a [`Level`] of positioned boxes and wires.
-//! `layout.rs` computes the positions on each level, and `svg.rs` writes the text.
+//! Represents a drawing before it is written as text: boxes with their texts, nested graphs, wires and
+//! positions. Takes a graph and its gradients; returns a [`Level`] of positioned boxes and wires. `layout.rs`
+//! computes the positions on each level, and `svg.rs` writes the text.
 
 use crate::gradients::Gradients;
 use crate::label::{self, Origin};
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Width of a character in titles and in lines, whose font has a fixed width.
+/// Width of a character in titles, and in lines. The font has a fixed width.
 pub(crate) const TITLE: f64 = 8.0;
 pub(crate) const TEXT: f64 = 6.8;
 /// Height of the title and of a line, and the margin around them.
@@ -20,10 +20,11 @@ pub(crate) const LINE_HEIGHT: f64 = 14.0;
 pub(crate) const MARGIN: f64 = 9.0;
 /// Margin around a nested graph, and between a box and its gradient.
 pub(crate) const FRAME: f64 = 14.0;
-const ASIDE: f64 = 30.0;
-/// Largest number of nodes in a drawing. Nested graphs are drawn only to a depth at which this is not exceeded.
+const GRADIENT_GAP: f64 = 30.0;
+/// Largest number of nodes in a drawing. Nested graphs are drawn only to a depth at which this is not
+/// exceeded.
 const BUDGET: usize = 3000;
-const DEEPEST: usize = 32;
+const MOST_DEPTH: usize = 32;
 
 /// The kind of a box.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,10 +87,11 @@ pub(crate) struct Level {
     pub(crate) size: (f64, f64),
 }
 
-/// Builds the drawing of a graph, with gradients if given, and with the order of evaluation if `order` is true.
+/// Builds the drawing of a graph, with gradients if given, and with the order of evaluation if `order` is
+/// true.
 pub(crate) fn scene(graph: &Graph, gradients: Option<&Gradients>, order: bool) -> Level {
     let fits = |depth: &usize| count(graph, *depth, BUDGET) <= BUDGET;
-    let depth = (1..=DEEPEST).take_while(fits).last().unwrap_or(0);
+    let depth = (1..=MOST_DEPTH).take_while(fits).last().unwrap_or(0);
     Drawer { known: HashMap::new(), order }.level(graph, depth, gradients)
 }
 
@@ -205,9 +207,11 @@ fn output(graph: &Graph, k: usize) -> Cell {
     cell
 }
 
-/// Adds the gradients of a graph's values next to the values. If `after` is given, numbers them after this number.
+/// Adds the gradients of a graph's values next to the values. If `after` is given, numbers them from
+/// `after + 1` on.
 fn add_gradients(graph: &Graph, gradients: &Gradients, after: Option<usize>, cells: &mut [Cell]) {
-    // The backward pass visits the nodes from the last to the first; a gradient is complete when its node is visited.
+    // The backward pass visits the nodes from the last to the first; a gradient is complete when its node is
+    // visited.
     let mut left: usize = (graph.nodes().iter().enumerate())
         .flat_map(|(i, n)| (0..n.outs.len()).map(move |out| Id { node: i as u32, out: out as u32 }))
         .filter(|id| gradients.has(*id))
@@ -223,12 +227,12 @@ fn add_gradients(graph: &Graph, gradients: &Gradients, after: Option<usize>, cel
             let name = gradients.name(id);
             let lines = vec![label::line(&short), label::line(&aval.to_string())];
             let mut g = Cell::new(format!("n{i}.d{out}"), Kind::Gradient, &name, String::new(), lines);
-            g.tip = format!("{name} = {} : {aval}", label::cut(&long, 600));
+            g.tip = format!("{name} = {} : {aval}", label::shortened(&long, 600));
             if let Some(after) = after {
                 g.number(after + left);
             }
             left -= 1;
-            x += ASIDE;
+            x += GRADIENT_GAP;
             g.corner = (x, (cell.size.1 - g.size.1) / 2.0);
             g.outs = vec![g.size.0 / 2.0];
             x += g.size.0;
@@ -242,8 +246,8 @@ fn wires(graph: &Graph, gradients: Option<&Gradients>, cells: &[Cell]) -> (Vec<W
     let (mut wires, mut lines) = (Vec::new(), Vec::new());
     let mut operand = |id: &Id, to: usize, k: usize, tip: String| {
         let (from, cell, target) = (id.node as usize, &cells[id.node as usize], &cells[to]);
-        let start = (port(&cell.outs, id.out), cell.drop() + cell.size.1);
-        wires.push(Wire { from, to, start, end: (port(&target.ins, k as u32), target.drop()) });
+        let start = (port(&cell.outs, id.out), cell.top_margin() + cell.size.1);
+        wires.push(Wire { from, to, start, end: (port(&target.ins, k as u32), target.top_margin()) });
         lines.push(Line { id: format!("{}.in{k}", target.id), gradient: false, tip, way: Vec::new() });
     };
     for (i, node) in graph.nodes().iter().enumerate() {
@@ -268,7 +272,8 @@ fn wires(graph: &Graph, gradients: Option<&Gradients>, cells: &[Cell]) -> (Vec<W
         };
         let (from, to) = (source.node as usize, flow.node);
         // Positions of gradients are relative to the box of their value.
-        let (above, below) = (cells[from].drop() + upper.corner.1, cells[to].drop() + lower.corner.1);
+        let (above, below) =
+            (cells[from].top_margin() + upper.corner.1, cells[to].top_margin() + lower.corner.1);
         let start = (upper.corner.0 + upper.size.0 / 2.0, above + upper.size.1);
         wires.push(Wire { from, to, start, end: (lower.corner.0 + lower.size.0 / 2.0, below) });
         let id = format!("n{to}.in{}.d{}", flow.operand, flow.result);
@@ -307,7 +312,7 @@ impl Cell {
         }
     }
 
-    /// Writes a number before the title and widens the box. Must be called before graphs and ports are added.
+    /// Puts a number before the title, and widens the box. Must be called before graphs and ports are added.
     fn number(&mut self, order: usize) {
         let gap = if self.tag.is_empty() { 0.0 } else { 12.0 };
         let title = (order_text(order).chars().count() + self.title.chars().count()) as f64 * TITLE;
@@ -335,8 +340,8 @@ impl Cell {
         self.size = (self.size.0.max(x), head + height + FRAME);
     }
 
-    /// Sets the positions of operands and results: above the inputs and below the outputs of the nested graph if their
-    /// numbers are equal, otherwise evenly.
+    /// Sets the positions of operands and results: above the inputs and below the outputs of the nested graph
+    /// if their numbers are equal, otherwise evenly.
     fn ports(&mut self, node: &Node, at: usize, body: Option<&Graph>) {
         let evenly = |n: usize| -> Vec<f64> {
             (0..n).map(|k| self.size.0 * (k + 1) as f64 / (n + 1) as f64).collect()
@@ -366,8 +371,8 @@ impl Cell {
         (right, self.gradients.iter().map(|g| g.size.1).fold(self.size.1, f64::max))
     }
 
-    /// Returns the distance of the box from the upper side of box and gradients together.
-    fn drop(&self) -> f64 {
+    /// Returns the space above the box, which is centred next to its gradients if these are taller.
+    fn top_margin(&self) -> f64 {
         (self.full_size().1 - self.size.1) / 2.0
     }
 }

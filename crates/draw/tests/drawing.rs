@@ -48,7 +48,7 @@ fn random(nodes: usize, seed: u64, call: Option<&Arc<Graph>>) -> Graph {
     b.finish(&[last.sum(&[0, 1]), values[values.len() / 2]]).unwrap()
 }
 
-/// Returns a graph with calls in calls.
+/// Returns a graph with nested calls.
 fn nested(nodes: usize) -> Graph {
     let b = Builder::new();
     let (x, y) = (b.input("x", matrix()), b.input("y", matrix()));
@@ -119,7 +119,7 @@ fn held(node: &gradus_ir::graph::Node) -> Vec<(String, Arc<Graph>)> {
     found
 }
 
-/// The ids that a drawing of the graph must have: boxes, wires and panels.
+/// Collects the ids that a drawing of the graph must have: boxes, wires and panels.
 fn expected(graph: &Graph, path: &str, all: &mut [BTreeSet<String>; 3]) {
     for (i, node) in graph.nodes().iter().enumerate() {
         all[0].insert(format!("{path}n{i}"));
@@ -135,8 +135,8 @@ fn expected(graph: &Graph, path: &str, all: &mut [BTreeSet<String>; 3]) {
     }
 }
 
-/// Checks that every box, wire and panel occurs once, that boxes of one level do not overlap, and that boxes are inside of
-/// their panel and panels inside of their box.
+/// Checks that every box, wire and panel occurs once, that boxes of one level do not overlap, and that boxes
+/// are inside of their panel and panels inside of their box.
 fn check(graph: &Graph, text: &str) {
     let doc = Document::parse(text).expect("well-formed");
     let mut all = [const { BTreeSet::new() }; 3];
@@ -198,7 +198,8 @@ fn words_fit(doc: &Document<'_>) {
     }
 }
 
-/// Checks points along the curves: no wire may pass through a box, except through boxes that contain the wire.
+/// Checks points along the curves: no wire may pass through a box, except through boxes that contain the
+/// wire.
 fn wires_avoid_boxes(doc: &Document<'_>, boxes: &[(String, Rect)]) {
     let level = |id: &str| id.rsplit_once('/').map_or(String::new(), |(path, _)| path.to_string());
     for wire in doc.descendants().filter(|n| has_class(n, "wire") || has_class(n, "flow")) {
@@ -261,13 +262,13 @@ fn graphs_inside_graphs_are_boxes_around_their_nodes() {
     for nodes in [3, 12, 60] {
         let graph = nested(nodes);
         let text = svg(&graph);
-        assert!(text.contains("body/n0.in0") || text.contains(".body/n3.body/n"), "nothing to look at");
+        assert!(text.contains("body/n0.in0") || text.contains(".body/n3.body/n"), "no nested graph is drawn");
         check(&graph, &text);
     }
 }
 
-/// Returns a scan whose body has a switch, and a loop that ends when a sum is large. Their boxes contain one, two and two
-/// graphs.
+/// Returns a scan whose body has a switch, and a loop that ends when a sum is large. Their boxes contain one,
+/// two and two graphs.
 fn looping() -> Graph {
     let scalar = Aval::scalar(DType::F64);
     let row = Aval::new(DType::F64, [3]);
@@ -331,7 +332,7 @@ fn loops_and_choices_are_boxes_around_their_graphs() {
     for part in ["scan", "length=4", ".0 f64[3]", ".1 f64[4]"] {
         assert!(words.iter().any(|w| w.contains(part)), "{part} is not in {words:?}");
     }
-    // The result of a loop comes out below its body, not below its condition.
+    // The wire of a loop's result starts below its body, not below its condition.
     let frames = frames(&doc, "panel");
     let frame = |id: String| frames.iter().find(|(p, _)| *p == id).unwrap().1;
     let (condition, body) = (frame(format!("n{until}.condition")), frame(format!("n{until}.body")));
@@ -348,7 +349,8 @@ fn loops_and_choices_are_boxes_around_their_graphs() {
     check(&graph, &svg_with_gradients(&graph, &[0, 1, 2]).unwrap());
 }
 
-/// Tests that in a drawing with many gradients no boxes overlap, and that every flow of a gradient to an operand is a line.
+/// Tests that in a drawing with many gradients no boxes overlap, and that every flow of a gradient to an
+/// operand is a line.
 #[test]
 fn large_gradients_have_all_their_lines() {
     let graph = random(140, 2, None);
@@ -367,7 +369,7 @@ fn large_gradients_have_all_their_lines() {
 }
 
 #[test]
-fn gradients_stand_at_the_right_of_their_values() {
+fn gradients_are_to_the_right_of_their_values() {
     for graph in [random(20, 3, None), nested(20)] {
         let text = svg_with_gradients(&graph, &[0, 1, 2]).unwrap();
         check(&graph, &text);
@@ -442,7 +444,7 @@ fn text_is_escaped() {
     let doc = Document::parse(&text).unwrap();
     let shown =
         doc.descendants().any(|n| n.is_text() && n.text() == Some("</text> & <b> \"q\" 'a' \u{fffd}"));
-    assert!(shown, "the name is not there as it is");
+    assert!(shown, "the drawing does not contain the name");
     assert!(dot(&graph).contains("</text> & <b> \\\"q\\\" 'a'"));
 }
 
@@ -454,17 +456,18 @@ fn the_same_graph_gives_the_same_picture() {
     };
     let first = picture();
     for _ in 0..3 {
-        // Hash maps of another thread have another order.
+        // In another thread, hash maps have another order.
         assert_eq!(std::thread::spawn(picture).join().unwrap(), first);
     }
 }
 
 #[test]
-fn graphs_that_grow_without_bound_are_drawn_closed() {
+fn large_nested_graphs_are_not_expanded() {
     let b = Builder::new();
     let x = b.input("x", matrix());
     let mut body = Arc::new(b.finish(&[x.exp() + x]).unwrap());
-    // Each level calls the one below twice, so the graph is small but a complete drawing would have a million boxes.
+    // Each level calls the one below twice, so the graph is small but a complete drawing would have a million
+    // boxes.
     for k in 0..20 {
         let b = Builder::new();
         let x = b.input("x", matrix());

@@ -7,7 +7,7 @@ use roxmltree::Document;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// `c = a b`, `d = e + f`, `g = c d`.
+/// Returns the graph of `c = a b`, `d = e + f`, `g = c d`.
 fn product() -> Graph {
     let b = Builder::new();
     let [x, y, z, w] = ["a", "b", "e", "f"].map(|name| b.input(name, Aval::new(DType::F64, [2])));
@@ -37,7 +37,8 @@ fn titles(text: &str) -> BTreeMap<usize, String> {
     spans.map(pair).collect()
 }
 
-/// Tests that forward nodes have the numbers 1 to 3, and gradients 4 to 10, from the output back to the inputs.
+/// Tests that forward nodes have the numbers 1 to 3, and gradients 4 to 10, from the output back to the
+/// inputs.
 #[test]
 fn numbers_follow_the_forward_and_then_the_backward_pass() {
     let graph = product();
@@ -64,8 +65,8 @@ fn numbers_follow_the_forward_and_then_the_backward_pass() {
     }
 }
 
-/// Tests that with gradients of some inputs, only values on the path to them have numbered gradients, and that without
-/// the option no box has a number.
+/// Tests that with gradients of some inputs, only values on the path to them have numbered gradients, and
+/// that without the option no box has a number.
 #[test]
 fn only_what_is_computed_has_a_number() {
     let graph = product();

@@ -1,9 +1,9 @@
 //! Generates several texts of one model at the same time, as a server needs.
 //!
-//! A [`Batch`] has a fixed number of slots. [`admit`](Batch::admit) puts a prompt into the free slot whose cache shares the
-//! longest prefix with it. Each [`step`](Batch::step) computes all running slots together and generates at most one token for
-//! each. Prompts are computed in pieces, one per step, so that a long prompt does not delay other slots. The caller decides
-//! which prompt gets a free slot.
+//! A [`Batch`] has a fixed number of slots. [`admit`](Batch::admit) puts a prompt into the free slot whose
+//! cache shares the longest prefix with it. Each [`step`](Batch::step) computes all running slots together
+//! and generates at most one token for each. Prompts are computed in pieces, one per step, so that a long
+//! prompt does not delay other slots. The caller decides which prompt gets a free slot.
 
 use crate::decoder::Decoder;
 use crate::engine::Options;
@@ -42,7 +42,7 @@ impl Batch {
         Batch { session: Session::new(model, slots), slots: (0..slots).map(|_| Work::Free).collect() }
     }
 
-    /// The model.
+    /// Returns the model.
     pub fn model(&self) -> &Decoder {
         self.session.model()
     }
@@ -57,15 +57,17 @@ impl Batch {
         !self.slots.iter().any(|work| matches!(work, Work::Running(_)))
     }
 
-    /// Starts a text in the free slot whose cache shares the longest prefix with the prompt. Fails if no slot is free.
+    /// Starts a text in the free slot whose cache shares the longest prefix with the prompt. Fails if no slot
+    /// is free.
     pub fn admit(&mut self, prompt: &[i64], options: &Options) -> Result<Slot> {
         let sequence = Sequence::new(&self.model().config, prompt, options)?;
         let held = |slot: usize| self.session.held(slot);
         let free = (0..self.slots.len()).filter(|slot| matches!(self.slots[*slot], Work::Free));
-        // Among slots with equal prefixes, take the one with the shortest text, so that longer cached texts are kept.
+        // Among slots with equal prefixes, take the one with the shortest text, so that longer cached texts
+        // are kept.
         let best = free.max_by_key(|slot| {
             let held = held(*slot);
-            (common(held, prompt), std::cmp::Reverse(held.len()))
+            (common_prefix(held, prompt), std::cmp::Reverse(held.len()))
         });
         let Some(slot) = best else {
             return Err(Error::value(format!("all of {} slots", self.slots.len()), "are in use"));
@@ -74,8 +76,8 @@ impl Batch {
         Ok(Slot(slot))
     }
 
-    /// Computes one step of every running slot. A slot whose prompt is complete gets one token; a slot that ends or fails
-    /// reports this once. An error of this function concerns all slots.
+    /// Computes one step of every running slot. A slot whose prompt is complete gets one token; a slot that
+    /// ends or fails reports this once. An error of this function concerns all slots.
     pub fn step(&mut self) -> Result<Vec<(Slot, Event)>> {
         let mut events = Vec::new();
         for (slot, work) in self.slots.iter_mut().enumerate() {
@@ -89,7 +91,7 @@ impl Batch {
         for (slot, work) in self.slots.iter().enumerate() {
             let Work::Running(sequence) = work else { continue };
             let text = sequence.text();
-            let end = common(self.session.held(slot), text) + PIECE;
+            let end = common_prefix(self.session.held(slot), text) + PIECE;
             texts.push((slot, &text[..end.min(text.len())]));
         }
         if texts.is_empty() {
@@ -100,7 +102,7 @@ impl Batch {
         for ((slot, length), logits) in computed.into_iter().zip(logits) {
             let Work::Running(sequence) = &mut self.slots[slot] else { continue };
             if length < sequence.text().len() {
-                continue; // the rest of the prompt follows
+                continue; // the next step computes more of the prompt
             }
             let event = sequence.choose(&logits).unwrap_or_else(|e| Event::Failed(e.message()));
             if !matches!(event, Event::Token(_)) {
@@ -120,6 +122,6 @@ impl Batch {
 }
 
 /// Length of the longest common prefix of two texts.
-fn common(held: &[i64], text: &[i64]) -> usize {
+fn common_prefix(held: &[i64], text: &[i64]) -> usize {
     held.iter().zip(text).take_while(|(a, b)| a == b).count()
 }

@@ -113,7 +113,8 @@ impl Bert {
         Ok(bert)
     }
 
-    /// The final states `[batch, time, width]` of tokens `[batch, time]`. The mask, of booleans, is false for padding.
+    /// Computes the final states `[batch, time, width]` of tokens `[batch, time]`. The mask, of booleans, is
+    /// false for padding.
     pub fn states(&self, ids: &Tensor, mask: &Tensor) -> Tensor {
         let (batch, time) = (ids.dim(0), ids.dim(1));
         let at = Tensor::iota(DType::I64, [time], 0);
@@ -161,7 +162,8 @@ pub struct Embedder {
 }
 
 impl Embedder {
-    /// Loads a Hugging Face folder. Pooling and normalisation are read from the files of `sentence-transformers`, if present.
+    /// Loads a Hugging Face folder. Pooling and normalisation are read from the files of
+    /// `sentence-transformers`, if present.
     pub fn load(folder: impl AsRef<Path>, device: Device) -> Result<Embedder> {
         let folder = folder.as_ref();
         if folder.is_file() {
@@ -231,7 +233,7 @@ impl Embedder {
         plan.run(&[&ids, &count])?.remove(0).to(Device::CPU).to_vec()
     }
 
-    /// The vector of the first `count` tokens of `[1, time]`.
+    /// Computes the vector of the first `count` tokens of `[1, time]`.
     fn vector(&self, ids: &Tensor, count: &Tensor) -> Tensor {
         let mask = Tensor::iota(DType::I64, [1, ids.dim(1)], 1).lt(count);
         let states = self.bert.states(ids, &mask);

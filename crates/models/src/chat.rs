@@ -1,7 +1,8 @@
 //! Chat templates, which convert conversations to the token format that a model was trained on.
 //!
-//! A template is a program from a file. It runs in a sandbox with a bounded number of steps. If a message contains the
-//! text of a special token, that text is encoded as plain text. So no message can end its turn or start another one.
+//! A template is a program from a file. It runs in a sandbox with a bounded number of steps. If a message
+//! contains the text of a special token, that text is encoded as plain text. So no message can end its turn
+//! or start another one.
 
 use crate::tokenizer::Tokenizer;
 use gradus_ir::{Error, Result};
@@ -26,7 +27,8 @@ impl Message {
 /// Largest number of steps that a template may execute.
 const MOST_STEPS: u64 = 1_000_000;
 
-/// Delimiters, from Unicode's private use area, of a placeholder for the text of a special token in a message.
+/// Delimiters, from Unicode's private use area, of a placeholder for the text of a special token in a
+/// message.
 const MARK: [char; 2] = ['\u{F8FE}', '\u{F8FF}'];
 
 /// A chat template, with the texts of the tokens that start and end a conversation.
@@ -66,7 +68,9 @@ impl Template {
         // Delimiters inside messages are replaced by placeholders too.
         let marks = MARK.map(String::from);
         let hidden: Vec<&str> = tokenizer.special().iter().chain(&marks).map(String::as_str).collect();
-        let marked = |m: &Message| Message::new(&hide(&m.role, &hidden), hide(&m.content, &hidden));
+        let marked = |m: &Message| {
+            Message::new(&insert_placeholders(&m.role, &hidden), insert_placeholders(&m.content, &hidden))
+        };
         let messages: Vec<Message> = messages.iter().map(marked).collect();
         let text = self.render(&messages)?;
         let mut tokens = Vec::new();
@@ -84,7 +88,7 @@ impl Template {
     }
 }
 
-/// The number in a placeholder, and the text after it.
+/// Parses the number of a placeholder; returns it with the text after the placeholder.
 fn after_mark(part: &str) -> (Option<usize>, &str) {
     match part.split_once(MARK[1]) {
         Some((number, rest)) => (number.parse().ok(), rest),
@@ -92,8 +96,9 @@ fn after_mark(part: &str) -> (Option<usize>, &str) {
     }
 }
 
-/// Replaces the texts in `hidden` by placeholders with their indices. At each position the first matching text is taken.
-fn hide(text: &str, hidden: &[&str]) -> String {
+/// Replaces the texts in `hidden` by placeholders with their indices. At each position the first matching
+/// text is taken.
+fn insert_placeholders(text: &str, hidden: &[&str]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {

@@ -1,7 +1,7 @@
 //! The configuration of a decoder, read from the `config.json` of a Hugging Face folder.
 //!
-//! GGUF metadata is first converted to the same form (`gguf/keys.rs`), so that one reader serves both. `rope.rs` reads the
-//! rotations.
+//! GGUF metadata is first converted to the same form (`gguf/keys.rs`), so that one reader serves both.
+//! `rope.rs` reads the rotations.
 
 use crate::rope::Rope;
 use gradus_ir::{Error, Result};
@@ -47,7 +47,8 @@ pub struct Config {
     pub logit_cap: Option<f64>,
     /// Factor of token embeddings; 1 has no effect.
     pub embedding_scale: f64,
-    /// If true, the results of attention and network are normalised before they are added to the residual stream.
+    /// If true, the results of attention and network are normalised before they are added to the residual
+    /// stream.
     pub post_norms: bool,
     /// Sizes of mixtures of experts, if some layers have them.
     pub experts: Option<Experts>,
@@ -103,7 +104,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// The activation with this name in a `config.json`.
+    /// Returns the activation with this name in a `config.json`.
     pub fn of_name(name: &str) -> Option<Activation> {
         match name {
             "silu" | "swish" => Some(Activation::Silu),
@@ -154,7 +155,8 @@ const MOST_LAYERS: usize = 4096;
 /// Largest number of elements of a weight.
 const MOST_WEIGHT: usize = 1 << 36;
 
-fn bad(key: &str, why: impl Into<String>) -> Error {
+/// Makes an error about a key of the configuration.
+fn key_error(key: &str, why: impl Into<String>) -> Error {
     Error::value(format!("`{key}` of the configuration"), why.into())
 }
 
@@ -165,7 +167,7 @@ impl Json<'_> {
     fn size(&self, key: &str) -> Result<usize> {
         match self.0[key].as_u64() {
             Some(n @ 1..=MOST) => Ok(n as usize),
-            _ => Err(bad(key, format!("must be an integer from 1 to {MOST}, and is {}", self.0[key]))),
+            _ => Err(key_error(key, format!("must be an integer from 1 to {MOST}, and is {}", self.0[key]))),
         }
     }
 
@@ -177,13 +179,13 @@ impl Json<'_> {
         self.0[key].as_bool().unwrap_or(other)
     }
 
-    /// A positive number, or `None` if the key is absent.
+    /// Reads a positive number. Returns `None` if the key is absent.
     fn positive(&self, key: &str) -> Result<Option<f64>> {
         match &self.0[key] {
             Value::Null => Ok(None),
             x => match x.as_f64().filter(|x| *x > 0.0 && x.is_finite()) {
                 Some(x) => Ok(Some(x)),
-                None => Err(bad(key, format!("must be a positive number, and is {x}"))),
+                None => Err(key_error(key, format!("must be a positive number, and is {x}"))),
             },
         }
     }
@@ -192,7 +194,7 @@ impl Json<'_> {
         let Some(key) = keys.iter().find(|key| !self.0[**key].is_null()) else { return Ok(other) };
         Activation::of_name(self.0[*key].as_str().unwrap_or_default()).ok_or_else(|| {
             let why = "is not supported; supported are silu, gelu, gelu_new, gelu_pytorch_tanh and relu";
-            bad(key, format!("{} {why}", self.0[*key]))
+            key_error(key, format!("{} {why}", self.0[*key]))
         })
     }
 
@@ -202,10 +204,13 @@ impl Json<'_> {
             let kind = |t: &Value| match t.as_str() {
                 Some("sliding_attention") => Ok(true),
                 Some("full_attention") => Ok(false),
-                _ => Err(bad("layer_types", format!("has {t}, which is not supported"))),
+                _ => Err(key_error("layer_types", format!("has {t}, which is not supported"))),
             };
             if types.len() != layers {
-                return Err(bad("layer_types", format!("has {} entries for {layers} layers", types.len())));
+                return Err(key_error(
+                    "layer_types",
+                    format!("has {} entries for {layers} layers", types.len()),
+                ));
             }
             return types.iter().map(kind).collect();
         }
@@ -243,7 +248,7 @@ impl Json<'_> {
         };
         let (count, chosen) = (self.size(count)?, self.size("num_experts_per_tok")?);
         if chosen > count {
-            return Err(bad("num_experts_per_tok", format!("is {chosen}, more than {count} experts")));
+            return Err(key_error("num_experts_per_tok", format!("is {chosen}, more than {count} experts")));
         }
         let every = self.size_or("decoder_sparse_step", 1)?;
         let dense = |i: usize| {
@@ -254,10 +259,10 @@ impl Json<'_> {
         Ok(Some(Experts { count, chosen, hidden, normalize, layers }))
     }
 
-    /// The rotations of layers without a window and, in Gemma 3, those of layers with one.
+    /// Reads the rotations of layers without a window and, in Gemma 3, those of layers with one.
     fn ropes(&self, gemma3: bool, head: usize, context: usize) -> Result<Vec<Rope>> {
         if head == 0 || !head.is_multiple_of(2) {
-            return Err(bad("head_dim", format!("is {head}; rotations need pairs of features")));
+            return Err(key_error("head_dim", format!("is {head}; rotations need pairs of features")));
         }
         let joint = &self.0["rope_parameters"];
         let scaling = if joint.is_object() { joint } else { &self.0["rope_scaling"] };
@@ -280,25 +285,32 @@ impl Json<'_> {
 }
 
 impl Config {
-    /// Reads the JSON of a `config.json`. Fails if the architecture is not supported or a size is out of range.
+    /// Reads the JSON of a `config.json`. Fails if the architecture is not supported or a size is out of
+    /// range.
     pub fn from_json(json: &Value) -> Result<Config> {
         let architecture = json["model_type"].as_str().unwrap_or_default().to_string();
         if !ARCHITECTURES.contains(&architecture.as_str()) {
             let why = format!("is `{architecture}`; supported are {}", ARCHITECTURES.join(", "));
-            return Err(bad("model_type", why));
+            return Err(key_error("model_type", why));
         }
         let config = match architecture.as_str() {
             "gpt2" => Config::gpt2(&Json(json))?,
             _ => Config::rotary(&Json(json), architecture)?,
         };
         if config.layers > MOST_LAYERS {
-            return Err(bad("num_hidden_layers", format!("is {}, more than {MOST_LAYERS}", config.layers)));
+            return Err(key_error(
+                "num_hidden_layers",
+                format!("is {}, more than {MOST_LAYERS}", config.layers),
+            ));
         }
         let experts = config.experts.as_ref().map_or(1, |e| e.count);
         let largest = config.vocabulary.max(config.hidden).max(config.heads * config.head);
         let elements = largest.checked_mul(config.width).and_then(|n| n.checked_mul(experts));
         if elements.is_none_or(|n| n > MOST_WEIGHT) {
-            return Err(bad("hidden_size", format!("makes weights of more than {MOST_WEIGHT} elements")));
+            return Err(key_error(
+                "hidden_size",
+                format!("makes weights of more than {MOST_WEIGHT} elements"),
+            ));
         }
         Ok(config)
     }
@@ -309,13 +321,13 @@ impl Config {
         let kv_heads = json.size_or("num_key_value_heads", heads)?;
         if !heads.is_multiple_of(kv_heads) {
             let why = format!("is {kv_heads}, which does not divide {heads} heads");
-            return Err(bad("num_key_value_heads", why));
+            return Err(key_error("num_key_value_heads", why));
         }
         let head = json.size_or("head_dim", width / heads)?;
         let (gemma, gemma3) = (architecture.starts_with("gemma"), architecture == "gemma3_text");
         let sandwich = gemma3 || architecture == "gemma2";
         if gemma && json.flag("use_bidirectional_attention", false) {
-            return Err(bad("use_bidirectional_attention", "is not supported"));
+            return Err(key_error("use_bidirectional_attention", "is not supported"));
         }
         let layers = json.size("num_hidden_layers")?.min(MOST_LAYERS + 1);
         let context = json.size_or("max_position_embeddings", if gemma { 8192 } else { 2048 })?;
@@ -368,10 +380,10 @@ impl Config {
     fn gpt2(json: &Json<'_>) -> Result<Config> {
         let (width, heads) = (json.size("n_embd")?, json.size("n_head")?);
         if !width.is_multiple_of(heads) {
-            return Err(bad("n_head", format!("is {heads}, which does not divide the width {width}")));
+            return Err(key_error("n_head", format!("is {heads}, which does not divide the width {width}")));
         }
         if json.flag("add_cross_attention", false) {
-            return Err(bad("add_cross_attention", "is not supported"));
+            return Err(key_error("add_cross_attention", "is not supported"));
         }
         let layers = json.size("n_layer")?.min(MOST_LAYERS + 1);
         let head = width / heads;
@@ -413,7 +425,7 @@ impl Config {
         })
     }
 
-    /// The divisors of the rates of layers without a window; `None` if no scaling changes them.
+    /// Returns the divisors of the rates of layers without a window; `None` if no scaling changes them.
     pub fn rope_factors(&self) -> Option<Vec<f32>> {
         self.ropes.first().and_then(Rope::divisors)
     }

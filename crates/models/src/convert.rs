@@ -1,11 +1,12 @@
 //! Converts models between a GGUF file and a Hugging Face folder, and quantises them.
 //!
-//! Both directions use the folder's form: `config.json`, `tokenizer.json` and weights with Hugging Face's names.
+//! Both directions use the folder's form: `config.json`, `tokenizer.json` and weights with Hugging Face's
+//! names.
 
 use crate::config::Config;
 use crate::gguf::{self, integers, reorder, rotated_heads};
 use crate::language::read_json;
-use crate::tokenizer::{cutting_name, json_of_gguf};
+use crate::tokenizer::{json_of_gguf, pre_tokenizer_name};
 use crate::weights::Weights;
 use gradus_ir::{Class, DType, Error, Result, Shape};
 use gradus_nn::file::gguf::{Content, Entry, Format, Kind, Metadata, Reader, Value, write};
@@ -78,7 +79,8 @@ pub fn to_folder(source: &Path, folder: &Path, dtype: DType) -> Result<()> {
     put("config.json", &config)
 }
 
-/// Writes a Hugging Face folder as a GGUF file. Matrices keep their dtype; vectors become `f32`, as other readers expect.
+/// Writes a Hugging Face folder as a GGUF file. Matrices keep their dtype; vectors become `f32`, as other
+/// readers expect.
 pub fn to_gguf(folder: &Path, out: &Path) -> Result<()> {
     let (m, tensors) = of_folder(folder)?;
     let entry = |(name, t): (String, Tensor)| Entry { name, content: Content::Tensor(t) };
@@ -90,7 +92,8 @@ pub fn to_gguf(folder: &Path, out: &Path) -> Result<()> {
 pub struct Quantization {
     /// Number of tensors that were quantised.
     pub tensors: usize,
-    /// Number of tensors that were not: vectors, routers, position embeddings, and rows that do not fill blocks.
+    /// Number of tensors that were not quantised: vectors, routers, position embeddings, and matrices whose
+    /// rows do not fill blocks.
     pub kept: usize,
     /// Root mean square of all errors, divided by the root mean square of the values.
     pub relative: f64,
@@ -98,7 +101,8 @@ pub struct Quantization {
     pub worst: (String, f64),
 }
 
-/// Writes a model (a GGUF file or a Hugging Face folder) as a GGUF file whose matrices are quantised to `format`.
+/// Writes a model (a GGUF file or a Hugging Face folder) as a GGUF file whose matrices are quantised to
+/// `format`.
 pub fn quantize(source: &Path, out: &Path, format: Format) -> Result<Quantization> {
     if !format.is_quantized() || !format.is_in_files() {
         return Err(Error::value(
@@ -162,7 +166,7 @@ pub fn quantize(source: &Path, out: &Path, format: Format) -> Result<Quantizatio
     Ok(report)
 }
 
-/// The value of `general.file_type` for files whose tensors are mostly of this format.
+/// Returns the value of `general.file_type` for files whose tensors are mostly of this format.
 fn file_type(format: Format) -> Option<u32> {
     match format {
         Format::Q4_0 => Some(2),
@@ -274,7 +278,7 @@ fn tokens(m: &mut Metadata, json: &Json, vocabulary: usize) -> Result<()> {
     let scored = model["byte_fallback"] == true;
     let pre = match scored {
         true => "default",
-        false => cutting_name(&json["pre_tokenizer"])
+        false => pre_tokenizer_name(&json["pre_tokenizer"])
             .ok_or_else(|| unfit("its pre-tokeniser has no name in GGUF files"))?,
     };
     let mut all: Vec<(String, i32)> = (0..vocabulary).map(|i| (format!("[PAD{i}]"), 5)).collect();

@@ -1,7 +1,9 @@
-//! Decoders of the Llama family: blocks of attention and a feed-forward network, with norms, and rotary or learned positions.
+//! Decoders of the Llama family: blocks of attention and a feed-forward network, with norms, and rotary or
+//! learned positions.
 //!
-//! Fields have the names of Hugging Face's weights of Llama. Differences between architectures are in the [`Config`]; networks
-//! are in `network.rs`, norms in `norm.rs`. GPT-2, whose weights have other names, is loaded into this form by `gpt2.rs`.
+//! Fields have the names of Hugging Face's weights of Llama. Differences between architectures are in the
+//! [`Config`]; networks are in `network.rs`, norms in `norm.rs`. GPT-2, whose weights have other names, is
+//! loaded into this form by `gpt2.rs`.
 
 use crate::config::{Config, Reach};
 use crate::gpt2;
@@ -81,9 +83,11 @@ pub struct Decoder {
 }
 module!(Decoder { model, lm_head; config });
 
-/// Cached keys and values of several texts, one text per slot. The capacity is fixed, so that one plan serves all positions.
+/// Cached keys and values of several texts, one text per slot. The capacity is fixed, so that one plan serves
+/// all positions.
 pub struct KvCache {
-    /// Keys of each layer, `[slots, kv_heads, capacity, head]`; the last axis counts bytes if they are quantised.
+    /// Keys of each layer, `[slots, kv_heads, capacity, head]`; the last axis counts bytes if they are
+    /// quantised.
     pub keys: Vec<Buffer>,
     /// Values of each layer, as `keys`.
     pub values: Vec<Buffer>,
@@ -108,7 +112,8 @@ pub struct Texts<'a> {
     pub cache: &'a KvCache,
 }
 
-/// Layout of rows `[batch, time]` that hold several texts each, for training. Texts of a row do not attend to each other.
+/// Layout of rows `[batch, time]` that hold several texts each, for training. Texts of a row do not attend to
+/// each other.
 #[derive(Clone, Debug)]
 pub struct Packed {
     /// The index of the text that each token belongs to, `[batch, time]`.
@@ -165,14 +170,15 @@ impl Decoder {
         };
         let head = |weight: Matrix| Projection::new(weight, None);
         let lm_head = (!c.tied).then(|| head(l.matrix("lm_head.weight", [c.vocabulary, d])));
-        // Older files store the rotary frequencies, which follow from the configuration. Files of tied models may store a head.
+        // Older files store the rotary frequencies, which follow from the configuration. Files of tied models
+        // may store a head.
         let tied = c.tied;
         l.finish(|name| name.ends_with("rotary_emb.inv_freq") || (tied && name == "lm_head.weight"))?;
         Ok(Decoder { model, lm_head, config })
     }
 
-    /// Cosines and sines of the rotations of the first `positions` positions, for each kind of rotation. Angles are computed in
-    /// `f64`, because `f32` is too coarse for large positions.
+    /// Cosines and sines of the rotations of the first `positions` positions, for each kind of rotation.
+    /// Angles are computed in `f64`, because `f32` is too coarse for large positions.
     fn rotations(&self, positions: usize) -> Vec<(Tensor, Tensor)> {
         let tables = self.config.ropes.iter().map(|rope| {
             let angles = || (0..positions).flat_map(|p| rope.rates.iter().map(move |rate| p as f64 * rate));
@@ -219,8 +225,8 @@ impl Decoder {
         self.rotations(positions).into_iter().map(|(cos, sin)| (there(cos), there(sin))).unzip()
     }
 
-    /// Hidden states of all tokens `[texts, time]` before the last norm. With a cache, the tokens follow those that their slots
-    /// hold, and their keys and values are written to the cache.
+    /// Hidden states of all tokens `[texts, time]` before the last norm. With a cache, the tokens follow
+    /// those that their slots hold, and their keys and values are written to the cache.
     fn hidden(&self, ids: &Tensor, texts: Option<&Texts<'_>>, packed: Option<&Packed>) -> Tensor {
         let (c, time) = (&self.config, ids.dim(1));
         // Positions of padding may exceed the capacity.
@@ -284,7 +290,7 @@ impl Decoder {
             let t = t.reshape([x.dim(0), x.dim(1), heads, c.head]);
             norm.map_or(t.clone(), |n| n.forward(&t))
         };
-        // Products of the same activations follow each other, so that devices can run them together.
+        // Products of the same activations are adjacent in the graph, so that devices can run them together.
         let [q, k, v] = [&a.q_proj, &a.k_proj, &a.v_proj].map(|p| p.forward(x));
         [
             split(q, c.heads, a.q_norm.as_ref()),
@@ -293,7 +299,8 @@ impl Decoder {
         ]
     }
 
-    /// Attention without a cache. `seen` masks keys in addition to causality: a query attends to keys where it is true.
+    /// Attention without a cache. `seen` masks keys in addition to causality: a query attends to keys where
+    /// it is true.
     fn attention(
         &self,
         a: &Attention,
@@ -358,8 +365,9 @@ impl Decoder {
         self.head(&self.states(ids, None))
     }
 
-    /// Hidden states of every position after the last norm, `[batch, time, width]`, for tokens `[batch, time]`. Each row is one
-    /// text, unless `packed` says otherwise. Fails if rows are longer than the context.
+    /// Hidden states of every position after the last norm, `[batch, time, width]`, for tokens
+    /// `[batch, time]`. Each row is one text, unless `packed` says otherwise. Fails if rows are longer than
+    /// the context.
     pub fn states(&self, ids: &Tensor, packed: Option<&Packed>) -> Tensor {
         if ids.dim(1) > self.config.context {
             let why = format!("are more than the model's context of {}", self.config.context);
@@ -368,13 +376,13 @@ impl Decoder {
         self.model.norm.forward(&self.hidden(ids, None, packed))
     }
 
-    /// Logits `[texts, vocabulary]` after the first `count` tokens of each text of `[texts, time]`. The tokens follow those
-    /// that the slot of the text holds, and are added to the slot.
+    /// Logits `[texts, vocabulary]` after the first `count` tokens of each text of `[texts, time]`. The
+    /// tokens follow those that the slot of the text holds, and are added to the slot.
     pub fn step(&self, ids: &Tensor, texts: &Texts<'_>) -> Tensor {
         let mut x = self.hidden(ids, Some(texts), None);
         let time = ids.dim(1);
-        // Selects the last token by a masked sum. Indexing might fail, and a plan with ops that may fail cannot write to its
-        // cache in place.
+        // Selects the last token by a masked sum instead of an index. Indexing may fail, and a plan with ops
+        // that may fail cannot write to its cache in place.
         let last = Tensor::iota(DType::I64, [1, time, 1], 1).eq(&(texts.count - 1i64).reshape([-1, 1, 1]));
         x = if time == 1 { x.reshape([x.dim(0), x.dim(2)]) } else { last.select(&x, 0.0).sum(1) };
         self.head(&self.model.norm.forward(&x))

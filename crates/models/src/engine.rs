@@ -1,7 +1,7 @@
 //! Generates one text, with the cache and the compiled plans of a [`Session`] with one slot.
 //!
-//! [`Engine::logits_after`] takes the full text on every call and computes only the tokens that the cache does not hold. Prefill,
-//! decoding and reuse of a common prefix all use this function.
+//! [`Engine::logits_after`] takes the full text on every call and computes only the tokens that the cache
+//! does not hold. Prefill, decoding and reuse of a common prefix all use this function.
 
 use crate::constrain::Grammar;
 use crate::decoder::Decoder;
@@ -38,7 +38,8 @@ pub struct Options {
     pub when_full: WhenFull,
     /// Pairs of a token and the bias added to its logit.
     pub bias: Vec<(i64, f64)>,
-    /// If set, tokens come with log-probabilities: of the chosen token and of this number of the likeliest tokens.
+    /// If set, tokens come with log-probabilities: of the chosen token and of this number of the likeliest
+    /// tokens.
     pub log_probabilities: Option<usize>,
     /// Grammar that the generated text must match; `None` allows every text.
     pub grammar: Option<Arc<Grammar>>,
@@ -84,12 +85,12 @@ impl Engine {
         Engine { session: Session::new(model.clone(), 1), model }
     }
 
-    /// The model.
+    /// Returns the model.
     pub fn model(&self) -> &Decoder {
         &self.model
     }
 
-    /// The model as a shared pointer, for use in another engine.
+    /// Returns the model as a shared pointer, for use in another engine.
     pub fn shared(&self) -> Arc<Decoder> {
         self.model.clone()
     }
@@ -114,8 +115,8 @@ impl Engine {
         self.session.timeline(0, text)
     }
 
-    /// Generates tokens after a prompt. Calls `each` with every token except an end token; generation stops if `each` returns
-    /// false.
+    /// Generates tokens after a prompt. Calls `each` with every token except an end token; generation stops
+    /// if `each` returns false.
     pub fn generate(
         &mut self,
         prompt: &[i64],

@@ -44,7 +44,8 @@ pub struct Gpt {
 module!(Gpt { tokens, positions, blocks, norm, head; sizes });
 
 impl Gpt {
-    /// Makes a model with random weights for a vocabulary of `vocabulary` tokens. Fails if `heads` does not divide `width`.
+    /// Makes a model with random weights for a vocabulary of `vocabulary` tokens. Fails if `heads` does not
+    /// divide `width`.
     pub fn new(vocabulary: usize, sizes: Sizes, g: &Generator) -> Result<Gpt> {
         let Sizes { context, width, heads, layers } = sizes;
         if heads == 0 || !width.is_multiple_of(heads) {
@@ -68,7 +69,8 @@ impl Gpt {
         Ok(gpt)
     }
 
-    /// Logits of the next tokens, `[batch, time, vocabulary]`. With caches, `ids` follow the positions that the caches hold.
+    /// Logits of the next tokens, `[batch, time, vocabulary]`. With caches, `ids` follow the positions that
+    /// the caches hold.
     pub fn logits(&self, ids: &Tensor, caches: &[Cache]) -> Tensor {
         let time = Tensor::iota(DType::I64, [ids.dim(1)], 0);
         let at = caches.first().map_or_else(|| time.clone(), |c| &time + &*c.position);
@@ -82,8 +84,8 @@ impl Gpt {
         self.head.forward(&self.norm.forward(&x))
     }
 
-    /// Samples `n` tokens after the token `first`, with a cache for each block. When the caches are full, they are cleared and
-    /// filled again with the later half of their tokens.
+    /// Samples `n` tokens after the token `first`, with a cache for each block. When the caches are full,
+    /// they are cleared and filled again with the later half of their tokens.
     pub fn sample(&self, first: i64, n: usize, sampling: &Sampling, g: &Generator) -> Result<Vec<i64>> {
         let context = self.sizes.context;
         let caches: Vec<Cache> = self.blocks.iter().map(|b| b.self_attn.cache(1, context)).collect();
@@ -109,7 +111,8 @@ impl Gpt {
     }
 }
 
-/// The cross-entropy loss on a batch: `batch[0]` holds windows of tokens, `batch[1]` the same windows shifted by one token.
+/// Computes the cross-entropy loss on a batch: `batch[0]` holds windows of tokens, `batch[1]` the same
+/// windows shifted by one token.
 pub fn loss(gpt: &Gpt, batch: &[Tensor]) -> Tensor {
     let logits = gpt.logits(&batch[0], &[]).flatten(0, 1);
     cross_entropy(&logits, &batch[1].reshape([-1]), &CrossEntropyOptions::default())

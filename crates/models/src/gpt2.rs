@@ -1,7 +1,8 @@
 //! Loads GPT-2: learned positions, norms with biases, networks without a gate.
 //!
-//! Its files have their own names, store matrices as `[inputs, outputs]`, and store queries, keys and values as one matrix. They
-//! are converted to the blocks of a [`Decoder`], with separate matrices `[outputs, inputs]`.
+//! Its files have their own names, store matrices as `[inputs, outputs]`, and store queries, keys and values
+//! as one matrix. They are converted to the blocks of a [`Decoder`], with separate matrices
+//! `[outputs, inputs]`.
 
 use crate::config::Config;
 use crate::decoder::{Attention, Block, Body, Decoder};
@@ -28,7 +29,7 @@ pub(crate) fn load(config: Config, weights: &Weights) -> Result<Decoder> {
     };
     let block = |l: &mut Loader<'_>, i: usize| {
         let at = |end: &str| format!("h.{i}.{end}");
-        let [q_proj, k_proj, v_proj] = thirds(&linear(l, at("attn.c_attn"), 3 * d, d), d);
+        let [q_proj, k_proj, v_proj] = split_qkv(&linear(l, at("attn.c_attn"), 3 * d, d), d);
         Block {
             self_attn: Attention {
                 q_proj,
@@ -68,7 +69,7 @@ pub(crate) fn load(config: Config, weights: &Weights) -> Result<Decoder> {
 }
 
 /// Splits the common projection of queries, keys and values into three.
-fn thirds(all: &Projection, d: usize) -> [Projection; 3] {
+fn split_qkv(all: &Projection, d: usize) -> [Projection; 3] {
     [0, 1, 2].map(|i| {
         let weight: Matrix = all.weight.rows_at(i * d, d);
         let bias = all.bias.as_ref().map(|b| Param::new(&b.detach().narrow(0, i * d, d).contiguous()));

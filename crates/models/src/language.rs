@@ -51,14 +51,16 @@ pub struct Generated {
 }
 
 impl LanguageModel {
-    /// Loads a GGUF file or a Hugging Face folder. On the CPU, quantised matrices stay quantised and are read from the mapped
-    /// file, which must not change while the model is in use. On other devices they are dequantised to `f32`.
+    /// Loads a GGUF file or a Hugging Face folder. On the CPU, quantised matrices stay quantised and are read
+    /// from the mapped file, which must not change while the model is in use. On other devices they are
+    /// dequantised to `f32`.
     pub fn load(path: impl AsRef<Path>, device: Device) -> Result<LanguageModel> {
         LanguageModel::load_computing(path, device, Compute::F32)
     }
 
-    /// As [`LanguageModel::load`], with the representation of activations in products with quantised weights. Float weights
-    /// ignore it: these are all weights of Hugging Face folders, and all weights on devices other than the CPU.
+    /// As [`LanguageModel::load`], with the representation of activations in products with quantised weights.
+    /// Float weights ignore it: these are all weights of Hugging Face folders, and all weights on devices
+    /// other than the CPU.
     pub fn load_computing(path: impl AsRef<Path>, device: Device, compute: Compute) -> Result<LanguageModel> {
         LanguageModel::load_with(path.as_ref(), device, !device.is_cpu(), compute)
     }
@@ -126,8 +128,8 @@ impl LanguageModel {
         self.configure("the context", |config| config.context = config.context.min(most.max(1)))
     }
 
-    /// Stores keys and values in another representation. Fails if heads have an unfit number of features, or if another engine
-    /// shares the weights.
+    /// Stores keys and values in another representation. Fails if heads have an unfit number of features, or
+    /// if another engine shares the weights.
     pub fn with_cache(self, kind: CacheKind) -> Result<LanguageModel> {
         kind.row(self.engine.model().config.head)?;
         self.configure("the cache", |config| config.cache = kind)
@@ -144,8 +146,8 @@ impl LanguageModel {
         Ok(LanguageModel { engine: Engine::new(Arc::new(model)), tokenizer, template })
     }
 
-    /// Generates the text that follows a prompt. Calls `each` with every piece of text; generation stops if it returns false. A
-    /// stop string ends the text before it.
+    /// Generates the text that follows a prompt. Calls `each` with every piece of text; generation stops if
+    /// it returns false. A stop string ends the text before it.
     pub fn generate(
         &mut self,
         prompt: &str,
@@ -233,7 +235,8 @@ pub(crate) fn read_json(path: &Path) -> Result<Json> {
     serde_json::from_slice(&bytes_up_to(path, MOST_CONFIG)?).map_err(|e| atomic::failed(path, e))
 }
 
-/// Returns true if [`LanguageModel::load`] can read this path, judged by its configuration file or magic number.
+/// Returns true if [`LanguageModel::load`] can read this path, judged by its configuration file or magic
+/// number.
 pub fn is_model(path: &Path) -> bool {
     path.join("config.json").exists() || file::is_gguf(path)
 }

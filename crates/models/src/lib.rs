@@ -1,4 +1,5 @@
-//! The models that come with Gradus: small ones with their data and samples, and language models loaded from files.
+//! The models that come with Gradus: small ones with their data and samples, and language models loaded from
+//! files.
 #![forbid(unsafe_code)]
 
 pub mod batch;

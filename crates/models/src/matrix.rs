@@ -1,7 +1,7 @@
 //! Weight matrices, as floats or quantised, and the layers that use them.
 //!
-//! Fields have the names of Hugging Face's weights in both forms. Quantised weights are buffers: they are saved and moved with a
-//! model, but are not parameters.
+//! Fields have the names of Hugging Face's weights in both forms. Quantised weights are buffers: they are
+//! saved and moved with a model, but are not parameters.
 
 use gradus_ir::format::{Compute, Format};
 use gradus_ir::{DType, Shape};
@@ -36,7 +36,8 @@ impl Matrix {
         }
     }
 
-    /// The rows at indices `ids` of any shape; the result has the axes of `ids`, then the axis of a row.
+    /// Returns the rows at indices `ids` of any shape; the result has the axes of `ids`, then the axis of a
+    /// row.
     #[track_caller]
     pub fn rows(&self, ids: &Tensor) -> Tensor {
         match self {
@@ -45,7 +46,7 @@ impl Matrix {
         }
     }
 
-    /// The values as floats; quantised values are dequantised to `f32`.
+    /// Returns the values as floats; quantised values are dequantised to `f32`.
     #[track_caller]
     pub fn values(&self) -> Tensor {
         match self {
@@ -54,7 +55,7 @@ impl Matrix {
         }
     }
 
-    /// The shape of the values, `[outputs, inputs]`, also if they are quantised.
+    /// Returns the shape of the values, `[outputs, inputs]`, also if they are quantised.
     pub fn shape(&self) -> Shape {
         match self {
             Matrix::Float(w) => w.shape(),

@@ -81,12 +81,13 @@ impl Forward for Bengio {
     }
 }
 
-/// The cross-entropy loss on a batch: `batch[0]` holds contexts, `batch[1]` the letters that follow.
+/// Computes the cross-entropy loss on a batch: `batch[0]` holds contexts, `batch[1]` the letters that follow.
 pub fn loss(model: &Bengio, batch: &[Tensor]) -> Tensor {
     cross_entropy(&model.forward(&batch[0]), &batch[1], &CrossEntropyOptions::default())
 }
 
-/// All contexts of the names, and the letters that follow; 0 is the end of a name. Fails for characters other than a to z.
+/// Returns all contexts of the names, and the letters that follow; 0 is the end of a name. Fails for
+/// characters other than a to z.
 pub fn examples(names: &[&str], context: usize) -> Result<Tensors> {
     let (mut contexts, mut targets) = (Vec::<i64>::new(), Vec::new());
     for name in names {
@@ -105,8 +106,8 @@ pub fn examples(names: &[&str], context: usize) -> Result<Tensors> {
     Tensors::new(vec![Tensor::from_slice(&contexts, [targets.len(), context]), Tensor::from(targets)])
 }
 
-/// Splits the lines of a text into names for training and about one in ten for testing. The choice is by a hash, so that it does
-/// not change when names are added.
+/// Splits the lines of a text into names for training and about one in ten for testing. The choice is by a
+/// hash, so that it does not change when names are added.
 pub fn split(text: &str) -> (Vec<&str>, Vec<&str>) {
     let hash = |name: &str| name.bytes().fold(5381u32, |h, b| h.wrapping_mul(33) ^ u32::from(b));
     text.lines().map(str::trim).filter(|n| !n.is_empty()).partition(|n| !hash(n).is_multiple_of(10))

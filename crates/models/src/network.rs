@@ -1,6 +1,8 @@
-//! The feed-forward networks of a decoder's blocks: one network for all tokens, or experts chosen by a router for each token.
+//! The feed-forward networks of a decoder's blocks: one network for all tokens, or experts chosen by a router
+//! for each token.
 //!
-//! Fields have the names of Hugging Face's weights. The matrices of experts are stacked in one tensor, as in GGUF files.
+//! Fields have the names of Hugging Face's weights. The matrices of experts are stacked in one tensor, as in
+//! GGUF files.
 
 use crate::config::{Activation, Config, Experts as Sizes};
 use crate::matrix::Projection;
@@ -82,7 +84,8 @@ impl Forward for Mlp {
     }
 }
 
-/// Matrices of equal shape, `[experts, outputs, inputs]`. Each row of activations is multiplied by one of them.
+/// Matrices of equal shape, `[experts, outputs, inputs]`. Each row of activations is multiplied by one of
+/// them.
 #[derive(Clone, Debug)]
 pub enum Stack {
     /// Trainable floats.
@@ -111,7 +114,8 @@ impl Stack {
     }
 }
 
-/// A mixture of gated networks. A router chooses some of them for each token; their results are added with its weights.
+/// A mixture of gated networks. A router chooses some of them for each token; their results are added with
+/// its weights.
 pub struct Experts {
     /// The router: a score of each expert.
     pub gate: Projection,
@@ -156,16 +160,17 @@ impl Experts {
         }
     }
 
-    /// Routes rows `[n, width]`: returns the indices of the chosen experts and their weights, both `[n, chosen]`. Among experts
-    /// with equal weights, lower indices are chosen first.
+    /// Routes rows `[n, width]`: returns the indices of the chosen experts and their weights, both
+    /// `[n, chosen]`. Among experts with equal weights, lower indices are chosen first.
     pub fn route(&self, x: &Tensor) -> (Tensor, Tensor) {
         let p = self.gate.forward(x).softmax(-1);
         let count = p.dim(-1);
         let (own, other) = (p.unsqueeze(-1), p.unsqueeze(-2));
         let number = Tensor::iota(DType::I64, [1, count], 1);
         let earlier = number.unsqueeze(-2).lt(&number.unsqueeze(-1));
-        // The rank of an expert is the number of experts ordered before it. Comparisons are used because sorting may fail, and
-        // a plan with ops that may fail cannot write to its cache in place.
+        // The rank of an expert is the number of experts ordered before it. It is computed by comparisons
+        // instead of a sort: a sort may fail, and a plan with ops that may fail cannot write to its cache in
+        // place.
         let ahead = other.gt(&own).or(&other.eq(&own).and(&earlier));
         let rank = ahead.to_dtype(DType::I64).sum(-1);
         let order = Tensor::iota(DType::I64, [1, self.chosen, 1], 1);

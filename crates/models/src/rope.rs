@@ -1,7 +1,7 @@
 //! Rotary position embeddings: the angular rate of each pair of features, from the keys of a `config.json`.
 //!
-//! Takes the table named `rope_scaling` in older files and `rope_parameters` in newer ones; returns the rates and a factor of the
-//! rotated features. The configuration decides which layers use which rotations.
+//! Takes the table named `rope_scaling` in older files and `rope_parameters` in newer ones; returns the rates
+//! and a factor of the rotated features. The configuration decides which layers use which rotations.
 
 use gradus_ir::{Error, Result};
 use serde_json::Value;
@@ -26,7 +26,8 @@ impl Rope {
         Ok(Rope { base, rates: plain_rates(base, head).collect(), factor: 1.0 })
     }
 
-    /// Rotations with a scaling that extends the context. `context` is the largest number of positions of the model.
+    /// Rotations with a scaling that extends the context. `context` is the largest number of positions of the
+    /// model.
     pub fn scaled(base: f64, head: usize, scaling: &Value, context: usize) -> Result<Rope> {
         let plain = Rope::plain(base, head)?;
         let number = |key: &str| match scaling[key].as_f64().filter(|x| *x > 0.0 && x.is_finite()) {
@@ -86,7 +87,8 @@ impl Rope {
         Rope { rates, ..self }
     }
 
-    /// The divisors of the rates that have the effect of the scaling; `None` if the scaling changes no rate.
+    /// Returns the divisors of the rates that have the effect of the scaling; `None` if the scaling changes
+    /// no rate.
     pub fn divisors(&self) -> Option<Vec<f32>> {
         let plain = plain_rates(self.base, 2 * self.rates.len());
         let divisors: Vec<f32> = plain.zip(&self.rates).map(|(plain, rate)| (plain / rate) as f32).collect();
@@ -94,14 +96,14 @@ impl Rope {
     }
 }
 
-/// The rates without scaling: `base^(-2i/head)` for each pair `i`.
+/// Returns the rates without scaling: `base^(-2i/head)` for each pair `i`.
 fn plain_rates(base: f64, head: usize) -> impl Iterator<Item = f64> {
     (0..head / 2).map(move |i| base.powf(-2.0 * i as f64 / head as f64))
 }
 
-/// YaRN scaling. Pairs that rotate more than `beta_fast` times over the original context keep their rate. The rate of
-/// pairs that rotate less than `beta_slow` times is divided by the factor. Between these pairs the change is linear in
-/// the index.
+/// YaRN scaling. Pairs that rotate more than `beta_fast` times over the original context keep their rate. The
+/// rate of pairs that rotate less than `beta_slow` times is divided by the factor. Between these pairs the
+/// change is linear in the index.
 fn yarn(plain: Rope, head: usize, scaling: &Value, context: usize) -> Result<Rope> {
     let bad = |key: &str| {
         Error::value(format!("`rope_scaling.{key}` {}", scaling[key]), "must be a positive number")

@@ -1,4 +1,5 @@
-//! The state of one text during generation: chooses the next token from logits and decides when the text ends.
+//! The state of one text during generation: chooses the next token from logits and decides when the text
+//! ends.
 //!
 //! Takes logits; returns events. The caller computes the logits, for one text or for several together.
 
@@ -14,7 +15,8 @@ use gradus_tensor::Generator;
 pub struct Token {
     /// The id of the token.
     pub id: i64,
-    /// Log-probability under the model, before penalties, biases, temperature and limits; 0 if it was not requested.
+    /// Log-probability under the model, before penalties, biases, temperature and limits; 0 if it was not
+    /// requested.
     pub log_probability: f64,
     /// The likeliest tokens with their log-probabilities, as many as requested.
     pub top: Vec<(i64, f64)>,
@@ -44,7 +46,8 @@ pub(crate) struct Sequence {
 }
 
 impl Sequence {
-    /// Starts a text with a prompt. Fails if the prompt is empty, too long, or has tokens outside the vocabulary.
+    /// Starts a text with a prompt. Fails if the prompt is empty, too long, or has tokens outside the
+    /// vocabulary.
     pub(crate) fn new(config: &Config, prompt: &[i64], options: &Options) -> Result<Sequence> {
         options.sampling.check()?;
         let context = config.context;
@@ -75,7 +78,7 @@ impl Sequence {
         })
     }
 
-    /// The tokens so far; the next logits must be those after them.
+    /// Returns the tokens so far; the next logits must be those after them.
     pub(crate) fn text(&self) -> &[i64] {
         &self.text
     }

@@ -1,8 +1,9 @@
 //! Computes the logits of several texts of one model, with a cache slot for each text and compiled plans.
 //!
-//! [`Session::logits_after`] takes the full texts on every call and computes only the tokens that their slots do not hold.
-//! Prefill, decoding and reuse of a common prefix all use this function. Texts that need one token are computed together in one
-//! plan; longer pieces are computed text by text. The caller chooses the next tokens.
+//! [`Session::logits_after`] takes the full texts on every call and computes only the tokens that their slots
+//! do not hold. Prefill, decoding and reuse of a common prefix all use this function. Texts that need one
+//! token are computed together in one plan; longer pieces are computed text by text. The caller chooses the
+//! next tokens.
 
 use crate::decoder::{Decoder, KvCache, Texts};
 use gradus_ir::{Error, Result};
@@ -42,7 +43,7 @@ impl Session {
         Session { model, device, cache, held: vec![Vec::new(); slots], plans: Vec::new() }
     }
 
-    /// The model.
+    /// Returns the model.
     pub fn model(&self) -> &Arc<Decoder> {
         &self.model
     }
@@ -52,12 +53,13 @@ impl Session {
         self.held.len()
     }
 
-    /// The tokens that a slot holds; empty if there is no such slot.
+    /// Returns the tokens that a slot holds; empty if there is no such slot.
     pub fn held(&self, slot: usize) -> &[i64] {
         self.held.get(slot).map_or(&[], Vec::as_slice)
     }
 
-    /// Empties all slots. Must be called after weights have changed, because the caches were computed with the old weights.
+    /// Empties all slots. Must be called after weights have changed, because the caches were computed with
+    /// the old weights.
     pub fn forget(&mut self) {
         self.held.iter_mut().for_each(Vec::clear);
     }
@@ -67,8 +69,8 @@ impl Session {
         self.plans.len()
     }
 
-    /// Returns the logits of the token after each text. Each text is given with its slot; slots must be distinct. The common
-    /// prefix of a text and its slot is not computed again.
+    /// Returns the logits of the token after each text. Each text is given with its slot; slots must be
+    /// distinct. The common prefix of a text and its slot is not computed again.
     pub fn logits_after(&mut self, texts: &[(usize, &[i64])]) -> Result<Vec<Vec<f32>>> {
         self.check(texts)?;
         let longest = texts.iter().map(|(_, text)| text.len()).max().unwrap_or(0);
@@ -99,7 +101,7 @@ impl Session {
                 logits[i] = own;
             }
         }
-        // A loop without an early end, which the compiler vectorises.
+        // This loop has no early exit, so that the compiler vectorises it.
         if logits.iter().any(|own| own.iter().fold(false, |bad, x| bad | x.is_nan())) {
             self.clear();
         }
@@ -128,7 +130,8 @@ impl Session {
         Ok(())
     }
 
-    /// The padded length of the next piece: the shortest that holds `left` tokens, or else the longest that fits.
+    /// Returns the padded length of the next piece: the shortest that holds `left` tokens, or else the
+    /// longest that fits.
     fn chunk(&self, slot: usize, left: usize) -> usize {
         // Padding must also fit into the cache.
         let capacity = self.cache.capacity - self.held[slot].len();
@@ -136,7 +139,8 @@ impl Session {
         fits().find(|n| *n >= left).or_else(|| fits().next_back()).unwrap_or(1)
     }
 
-    /// Grows the capacity to at least `needed` positions. Plans are compiled again; capacities double, so this is rare.
+    /// Grows the capacity to at least `needed` positions. Plans are compiled again; capacities double, so
+    /// this is rare.
     fn grow(&mut self, needed: usize) {
         if needed > self.cache.capacity {
             let capacity = needed.next_power_of_two().min(self.model.config.context);
@@ -145,8 +149,8 @@ impl Session {
         }
     }
 
-    /// Begins with an empty cache. A failed text leaves NaN in its slot. Masked positions are multiplied by zero, which
-    /// does not remove NaN, so the next text in the slot would fail too.
+    /// Begins with an empty cache. A failed text leaves NaN in its slot. Masked positions are multiplied by
+    /// zero, which does not remove NaN, so the next text in the slot would fail too.
     fn clear(&mut self) {
         self.cache = self.model.cache(self.slots(), self.cache.capacity);
         self.plans.clear();
@@ -176,7 +180,8 @@ impl Session {
 
     /// Returns the plan for some pieces, which is compiled if it is new, and its operands.
     fn prepare(&mut self, pieces: &[Piece<'_>], length: usize) -> Result<(&Compiled, [Tensor; 4])> {
-        // The number of texts is rounded up to a power of two, so that few plans are compiled. Padding texts have no tokens.
+        // The number of texts is rounded up to a power of two, so that few plans are compiled. Padding texts
+        // have no tokens.
         let count = pieces.len().next_power_of_two();
         let (mut ids, mut numbers) = (vec![0i64; count * length], [const { Vec::new() }; 3]);
         for (i, Piece { slot, tokens }) in pieces.iter().enumerate() {

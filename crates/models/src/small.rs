@@ -1,6 +1,7 @@
 //! Writes small untrained models: a folder with a Llama of random weights and one token for each character.
 //!
-//! The folder loads like that of any other model. It is used in examples and tests of tuning, where real weights are too large.
+//! The folder loads like that of any other model. It is used in examples and tests of tuning, where real
+//! weights are too large.
 
 use crate::config::Config;
 use crate::decoder::Decoder;
@@ -67,7 +68,7 @@ pub fn create(folder: &Path, small: &Small) -> Result<()> {
     put("config.json", &config)
 }
 
-/// The `tokenizer.json` of a tokeniser with one token for each character.
+/// Makes the `tokenizer.json` of a tokeniser with one token for each character.
 fn tokenizer(characters: &[char]) -> Json {
     let tokens = SPECIAL.iter().map(|s| s.to_string()).chain(characters.iter().map(|c| c.to_string()));
     let vocabulary: Map<String, Json> = tokens.enumerate().map(|(i, token)| (token, json!(i))).collect();

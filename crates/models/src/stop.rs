@@ -14,7 +14,8 @@ impl StopStrings {
         StopStrings { stop, waiting: String::new(), stopped: false }
     }
 
-    /// Adds a piece. Returns the text that cannot be part of a stop string, and whether a stop string has been found.
+    /// Adds a piece. Returns the text that cannot be part of a stop string, and whether a stop string has
+    /// been found.
     pub fn push(&mut self, piece: &str) -> (String, bool) {
         if self.stopped {
             return (String::new(), true);

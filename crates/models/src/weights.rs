@@ -1,7 +1,7 @@
 //! Sources of weights by name: a GGUF file, one or several safetensors files, or random numbers.
 //!
-//! A model asks a [`Loader`] for each parameter by name and shape. The loader collects everything that does not fit, so that one
-//! message lists missing, misshapen and unknown tensors together.
+//! A model asks a [`Loader`] for each parameter by name and shape. The loader collects everything that does
+//! not fit, so that one message lists missing, misshapen and unknown tensors together.
 
 use crate::gguf;
 use crate::matrix::Matrix;
@@ -66,7 +66,7 @@ impl Weights {
         Ok(Weights::Safetensors(files, names))
     }
 
-    /// The names of all tensors.
+    /// Returns the names of all tensors.
     pub fn names(&self) -> Vec<String> {
         match self {
             Weights::Gguf(file) => file.names(),
@@ -75,7 +75,7 @@ impl Weights {
         }
     }
 
-    /// The shape of a tensor, if there is one of this name.
+    /// Returns the shape of a tensor, if there is one of this name.
     pub fn shape(&self, name: &str) -> Option<Shape> {
         match self {
             Weights::Gguf(file) => file.shape(name),
@@ -135,7 +135,8 @@ impl<'a> Loader<'a> {
         matches!(self.weights, Weights::Random(_)) || self.weights.shape(&name).is_some()
     }
 
-    /// Takes a parameter as `f32`. If it does not fit, this is noted for [`finish`](Loader::finish), and zeros are returned.
+    /// Takes a parameter as `f32`. If it does not fit, this is noted for [`finish`](Loader::finish), and
+    /// zeros are returned.
     pub fn param<const N: usize>(&mut self, name: &str, shape: [usize; N]) -> Param {
         let name = format!("{}{name}", self.prefix);
         let value = self.value(&name, &Shape::from(shape)).unwrap_or_else(|| Tensor::zeros([1]));
@@ -160,8 +161,8 @@ impl<'a> Loader<'a> {
         Matrix::Float(self.param(name, shape))
     }
 
-    /// Takes a matrix `[outputs, inputs]` that Hugging Face's files store as `[inputs, outputs]`. GGUF files store it as
-    /// `[outputs, inputs]`, so it can stay quantised.
+    /// Takes a matrix `[outputs, inputs]` that Hugging Face's files store as `[inputs, outputs]`. GGUF files
+    /// store it as `[outputs, inputs]`, so it can stay quantised.
     pub fn matrix_by_columns(&mut self, name: &str, [outputs, inputs]: [usize; 2]) -> Matrix {
         let full = format!("{}{name}", self.prefix);
         if let Weights::Gguf(file) = self.weights
@@ -182,7 +183,8 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Takes the matrices of `count` experts, each with its own name, as one tensor `[count, outputs, inputs]`.
+    /// Takes the matrices of `count` experts, each with its own name, as one tensor
+    /// `[count, outputs, inputs]`.
     pub fn stack(
         &mut self,
         count: usize,
@@ -213,7 +215,8 @@ impl<'a> Loader<'a> {
 
     fn value(&mut self, name: &str, shape: &Shape) -> Option<Tensor> {
         if let Weights::Random(g) = self.weights {
-            // Vectors are weights of norms, near 1. Matrices are scaled so that results have the magnitude of their inputs.
+            // Vectors are weights of norms, so they are near 1. Matrices are scaled so that results have the
+            // magnitude of their inputs.
             let scale = (*shape.last()? as f64).sqrt().recip();
             return Some(if shape.len() == 1 { g.randn(shape) * 0.1 + 1.0 } else { g.randn(shape) * scale });
         }
@@ -229,8 +232,8 @@ impl<'a> Loader<'a> {
         None
     }
 
-    /// Returns an error that lists everything that did not fit. Tensors never asked for are unknown, unless `ignored` accepts
-    /// them.
+    /// Returns an error that lists everything that did not fit. Tensors never asked for are unknown, unless
+    /// `ignored` accepts them.
     pub fn finish(self, ignored: impl Fn(&str) -> bool) -> Result<()> {
         if let Some(e) = self.failed {
             return Err(e);

@@ -1,4 +1,4 @@
-//! Several texts at once: each equals the text that the engine generates alone.
+//! Tests that a text generated together with others equals the text that the engine generates alone.
 
 use crate::common::{Folder, Tiny};
 use gradus_models::batch::{Batch, Event, Slot};
@@ -45,7 +45,7 @@ fn texts_together_are_those_alone() {
         (tokens, end)
     };
     let mut batch = Batch::new(model.clone(), 4);
-    // Twice: the second time caches hold texts already.
+    // Runs twice; the second time, the caches already hold texts.
     for _ in 0..2 {
         assert_eq!((batch.free(), batch.is_idle()), (4, true));
         let slots: Vec<Slot> = (0..4).map(|i| batch.admit(prompts[i], &options(i)).unwrap()).collect();
@@ -102,7 +102,7 @@ fn log_probabilities_come_with_tokens() {
     batch.admit(&tiny.ids, &options).unwrap();
     let events = batch.step().unwrap();
     let [(_, Event::Token(token))] = &events[..] else { panic!("{events:?}") };
-    // The logits of the file, which NumPy has computed.
+    // The logits in the file, which NumPy has computed.
     let logits = tiny.logits.last().unwrap();
     let right = log_probability(logits, token.id).unwrap();
     assert!((token.log_probability - right).abs() < 1e-4, "{token:?} {right}");

@@ -1,10 +1,10 @@
-//! Grammars of JSON schemas: the text parses and validates, regardless of which tokens a model prefers.
+//! Tests grammars of JSON schemas: generated text parses and validates, whichever tokens a model prefers.
 
 use gradus_models::constrain::{Document, Grammar, Matcher, Vocabulary};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// All bytes, some longer pieces as tokenisers have them, and a token without text at the end.
+/// Makes a vocabulary of all bytes, some longer pieces as in tokenisers, and a last token without text.
 fn vocabulary() -> Arc<Vocabulary> {
     let mut all: Vec<Option<Vec<u8>>> = (0..=255u8).map(|b| Some(vec![b])).collect();
     let pieces = [
@@ -55,7 +55,7 @@ fn grammar(schema: &str) -> Arc<Grammar> {
     Arc::new(Grammar::json_schema(&schema, &vocabulary()).unwrap())
 }
 
-/// Numbers by a simple recurrence: independent of the crate's own generator.
+/// Random numbers by a simple recurrence, independent of the crate's generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -65,7 +65,8 @@ impl Numbers {
     }
 }
 
-/// Generates a text of at most `most` tokens with logits by `prefer`. Gives the text and how many tokens it has.
+/// Generates a text of at most `most` tokens from the logits that `prefer` returns. Returns the text and its
+/// number of tokens.
 fn generate(
     grammar: &Arc<Grammar>,
     most: usize,
@@ -104,7 +105,8 @@ fn generate(
     (text, most)
 }
 
-/// Returns true if a value fits a schema, as the standard defines it; implemented independently of the grammar.
+/// Returns true if a value fits a schema, as the standard defines it; implemented independently of the
+/// grammar.
 fn fits(schema: &Value, root: &Value, value: &Value) -> bool {
     let Value::Object(map) = schema else { return schema == &json!(true) };
     map.iter().all(|(key, rule)| {
@@ -178,7 +180,7 @@ const SCHEMAS: &[&str] = &[
 ];
 
 #[test]
-fn whatever_the_logits_the_text_validates() {
+fn texts_of_any_logits_validate() {
     for schema in SCHEMAS {
         let (grammar, json) = (grammar(schema), serde_json::from_str::<Value>(schema).unwrap());
         for seed in 0..40 {
@@ -196,7 +198,7 @@ fn whatever_the_logits_the_text_validates() {
 fn a_model_that_never_ends_is_ended_in_time() {
     for schema in SCHEMAS {
         let (grammar, json) = (grammar(schema), serde_json::from_str::<Value>(schema).unwrap());
-        // The model prefers letters, brackets, digits or white space, and likes the end least.
+        // The model prefers letters, brackets, digits or white space; the end token has the lowest logit.
         for liked in [&b"abcdefgh"[..], b"[{", b"1234567890.e", b" \n", b"\\u0", b"-,"] {
             for most in [grammar.shortest(), grammar.shortest() + 1, grammar.shortest() + 7, 100, 150] {
                 let most = most.max(grammar.shortest());
@@ -246,7 +248,7 @@ fn masks_are_what_bytes_permit() {
     }
 }
 
-/// Returns true if a text is one of a grammar, byte by byte.
+/// Returns true if a grammar accepts a text, which is passed byte by byte.
 fn accepts(grammar: &Arc<Grammar>, text: &str) -> bool {
     let mut matcher = Matcher::new(grammar);
     text.bytes().all(|b| matcher.push(i64::from(b)).is_ok()) && matcher.is_complete()

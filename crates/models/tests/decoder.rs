@@ -1,5 +1,5 @@
-//! Small decoders of each architecture: logits against NumPy or `transformers` in `float64`, caches, files, and weights
-//! that do not fit.
+//! Small decoders of each architecture: logits against NumPy or `transformers` in `float64`, caches, files,
+//! and weights that do not fit.
 
 use crate::common::{Folder, Tiny};
 use gradus_ir::DType;
@@ -37,7 +37,7 @@ fn logits_are_those_of_others_with_and_without_a_cache() {
         for (i, (found, right)) in rows.iter().zip(&tiny.logits).enumerate() {
             close(found, right, 2e-5, &format!("{name}, position {i}"));
         }
-        // All at once with padding, then one by one.
+        // Computes the tokens at once with padding, then one by one.
         let mut engine = Engine::new(model);
         let first = 11;
         for n in [first].into_iter().chain(first + 1..=tiny.ids.len()) {
@@ -256,7 +256,7 @@ fn quantised_files_are_near_the_original_and_report_how_near() {
         let found = model.engine.logits_after(&tiny.ids).unwrap();
         let right = &tiny.logits[tiny.ids.len() - 1];
         close(&found, right, 60.0 * most as f32, name);
-        // The weights that stay quantised are those that the file has.
+        // The quantised weights in memory equal those of the file.
         let mut same = LanguageModel::load_f32(&file, Device::CPU).unwrap();
         close(&same.engine.logits_after(&tiny.ids).unwrap(), &found, 1e-4, name);
     }
@@ -280,7 +280,8 @@ fn a_limited_context_is_that_of_all_texts() {
     drop(shared);
 }
 
-/// Tokens that a model generates by full passes and sampling in graphs, from a prompt and a random number for each.
+/// Tokens that a model generates by full passes and sampling in graphs, from a prompt and a random number for
+/// each.
 fn sampled(model: &Decoder, prompt: &Tensor, draws: &Tensor, options: &SampleOptions) -> Tensor {
     let mut ids = prompt.clone();
     for i in 0..draws.dim(0) {

@@ -1,4 +1,5 @@
-//! Damaged and hostile files of models: every one is refused or loaded, and none panics, hangs or exhausts memory.
+//! Tests damaged and hostile model files: each is refused or loaded, without a panic, a hang or exhausted
+//! memory.
 
 use crate::common::{Folder, Tiny};
 use gradus_models::LanguageModel;
@@ -36,7 +37,7 @@ fn tried(path: &Path) -> bool {
 }
 
 #[test]
-fn metadata_that_lies_is_refused() {
+fn wrong_metadata_is_refused() {
     for name in ALL {
         let folder = Folder::new(&format!("lies-{name}"));
         let file = gguf(name, &folder);
@@ -64,7 +65,8 @@ fn metadata_that_lies_is_refused() {
                 m.set(format!("{architecture}.{key}"), Value::U64(n));
                 write(&changed, &m, &entries).unwrap();
                 let loaded = tried(&changed);
-                // A shorter context is consistent, as are other heads of GPT-2, whose sizes follow from the width.
+                // A shorter context is consistent, as are other heads of GPT-2, whose sizes follow from the
+                // width.
                 let heads = name == "gpt2" && key == "attention.head_count" && n == 1;
                 assert!(!loaded || key == "context_length" || heads, "{name}: {key} {n}");
             }
@@ -100,7 +102,7 @@ proptest! {
         let folder = Folder::new(&format!("damaged-{which}"));
         let file = gguf(ALL[which], &folder);
         let mut bytes = std::fs::read(&file).unwrap();
-        // Where the tensors begin: damage before is damage of the header.
+        // The offset of the first tensor; damage before it is damage of the header.
         let header = Reader::open(&file).unwrap().tensors().iter().map(|t| t.offset).min().unwrap();
         for (at, byte) in &changes {
             let at = at.index(header);

@@ -12,7 +12,8 @@ mod tokenizer;
 mod tune;
 mod tune_learns;
 
-// Private modules, compiled here with their unit tests: tests of the library itself would compile all of it twice.
+// Private modules, compiled here with their unit tests: tests of the library itself would compile all of it
+// twice.
 #[allow(dead_code, unreachable_pub)]
 #[path = "../src/stop.rs"]
 mod stop;

@@ -1,4 +1,4 @@
-//! all-MiniLM-L6-v2 from its folder: vectors of texts as PyTorch has them.
+//! Compares vectors of texts by all-MiniLM-L6-v2 with those of PyTorch.
 
 use crate::common::{golden, real};
 use gradus_models::bert::Embedder;

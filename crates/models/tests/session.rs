@@ -1,4 +1,5 @@
-//! Quantised models compared with the same weights in `f32`, and texts that grow in one session compared with single ones.
+//! Compares quantised models with the same weights in `f32`, and texts that grow together in one session with
+//! single texts.
 
 use crate::common::{Folder, Tiny};
 use gradus_ir::DType;
@@ -47,7 +48,7 @@ fn block(format: Format, x: &[f32]) -> Vec<u8> {
     }
 }
 
-/// A GGUF file of random weights whose matrices have three formats in turn.
+/// Writes a GGUF file of random weights whose matrices alternate between three formats.
 fn quantized(architecture: &str, folder: &Path) -> PathBuf {
     let mut tiny = Tiny::read(architecture);
     for (key, n) in
@@ -120,7 +121,7 @@ fn quantized_models_have_the_logits_of_their_values() {
             assert!(far <= 2e-5 * size.max(1.0), "{architecture}, {} tokens: {far} of {size}", text.len());
             text.push(best(&b));
         }
-        // The same without a cache.
+        // Computes the logits again without a cache.
         let ids = Tensor::from_slice(&text, [1, text.len()]);
         let [a, b] = [&packed, &plain].map(|m| m.engine.model().logits(&ids));
         assert!((a - b).abs().max(()).item::<f32>().unwrap() < 1e-4);
@@ -175,7 +176,7 @@ fn together(compute: Compute, cache: CacheKind) {
     for ((text, prompt), right) in texts.iter().zip(&prompts).zip(&right) {
         assert_eq!(text[prompt.len()..], right[..]);
     }
-    // A slot that held another text.
+    // Reuses a slot that held another text.
     let mut text = prompts[1].clone();
     for token in &right[1] {
         assert_eq!(best(&session.logits_after(&[(4, &text)]).unwrap()[0]), *token);
@@ -205,7 +206,7 @@ fn slots_are_checked() {
 
 /// A text whose values are not finite does not change the texts that use its slot later, or other slots.
 #[test]
-fn a_failed_text_leaves_nothing_behind() {
+fn a_failed_text_does_not_change_later_texts() {
     let (mut tiny, folder) = (Tiny::read("llama"), Folder::new("failed"));
     let (_, table) = tiny.weights.iter_mut().find(|(name, _)| name.ends_with("embed_tokens.weight")).unwrap();
     let bad = 7i64;

@@ -1,4 +1,5 @@
-//! SmolLM2-135M-Instruct from its GGUF file: tokens, logits and texts as other programs have them.
+//! Compares tokens, logits and texts of SmolLM2-135M-Instruct, from its GGUF file, with those of other
+//! programs.
 
 use crate::common::{SMOLLM2, golden, real};
 use gradus_models::LanguageModel;
@@ -9,7 +10,7 @@ use gradus_nn::file::npz;
 use gradus_tensor::{Device, Tensor, jit};
 use std::sync::{Mutex, OnceLock};
 
-/// Loaded once: it is large.
+/// Returns the model, which is loaded once because it is large.
 fn model() -> Option<&'static Mutex<LanguageModel>> {
     static MODEL: OnceLock<Option<Mutex<LanguageModel>>> = OnceLock::new();
     let load = || Some(Mutex::new(LanguageModel::load(real(SMOLLM2)?, Device::CPU).unwrap()));
@@ -66,7 +67,7 @@ fn quantized_weights_have_the_logits_of_their_values() {
     let plain = LanguageModel::load_f32(real(SMOLLM2).unwrap(), Device::CPU).unwrap().engine.shared();
     let text = expected("texts").narrow(0, 0, 1).to_dtype(gradus_ir::DType::I64).to_vec::<i64>().unwrap();
     let [mut packed, mut plain] = [packed, plain].map(Engine::new);
-    // A long piece, then single tokens.
+    // Computes a long piece, then single tokens.
     for n in [150, 151, 152] {
         let [a, b] = [&mut packed, &mut plain].map(|e| e.logits_after(&text[..n]).unwrap());
         let far = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
@@ -103,7 +104,7 @@ fn a_conversation_continues_from_its_cache() {
     assert!(first.text.contains("Paris"), "{}", first.text);
     messages.extend([Message::new("assistant", first.text), Message::new("user", "And of Italy?")]);
     let second = model.chat(&messages, &options, &[], |_| true).unwrap();
-    // The same as without the cache of the first answer.
+    // The answer is the same without the cache of the first answer.
     model.engine = Engine::new(model.engine.shared());
     let fresh = model.chat(&messages, &options, &[], |_| true).unwrap();
     assert_eq!(second.text, fresh.text);

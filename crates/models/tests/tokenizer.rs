@@ -24,7 +24,8 @@ fn merges_make_tokens_and_bytes_the_rest() {
     assert_eq!((t.id("<|turn|>"), t.token(1)), (Some(1), Some("<|turn|>".into())));
     // The three bytes of a character are returned together.
     assert_eq!(streamed(&t, &t.encode("a€b").unwrap()), ["a", "", "", "€", "b", ""]);
-    // Bytes that never complete a character are decoded as the replacement character, at the end of the text at the latest.
+    // Bytes that never complete a character are decoded as the replacement character, at the end of the text
+    // at the latest.
     let half = t.encode("€").unwrap();
     assert_eq!(streamed(&t, &half[..2]).concat(), "\u{FFFD}");
     assert_eq!(streamed(&t, &[&half[..2], &t.encode("xy").unwrap()].concat()).concat(), "\u{FFFD}xy");

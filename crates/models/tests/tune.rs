@@ -1,4 +1,5 @@
-//! Fine-tuning: losses and adapters against PyTorch in `float64`, packed rows, accumulation, files, quantised weights.
+//! Fine-tuning: losses and adapters against PyTorch in `float64`, packed rows, accumulation, files, quantised
+//! weights.
 
 use crate::common::{Folder, Tiny, golden};
 use gradus_ir::DType;
@@ -137,7 +138,7 @@ fn an_adapter_has_the_logits_and_gradients_of_pytorch_packed_or_not() {
     let plain = logits(&model, &ids);
     load_adapter(model.engine.model(), &golden("adapter")).unwrap();
     close(&logits(&model, &ids), &g.list("lora.logits"), 3e-5, "logits");
-    // Three texts in one row, and one in each.
+    // Three texts in one row, then one text per row.
     for (several, count) in [(true, 1), (false, 3)] {
         let rows = pack(&examples(&g), 20, several).unwrap();
         assert_eq!(rows.len(), count);
@@ -148,7 +149,7 @@ fn an_adapter_has_the_logits_and_gradients_of_pytorch_packed_or_not() {
             close(&found, &g.list(&format!("lora.grad.{name}")), 2e-5, &name);
         }
     }
-    // Decoding with a cache, and merged weights, give the same.
+    // Decoding with a cache, and merged weights, give the same logits.
     model.renew();
     let after = model.engine.logits_after(&ids).unwrap();
     let right = g.list("lora.logits");
@@ -225,7 +226,7 @@ fn accumulated_batches_are_one_large_batch() {
 }
 
 #[test]
-fn full_tuning_trains_all_and_adapters_only_themselves() {
+fn full_tuning_trains_all_weights_and_adapters_only_adapters() {
     let base = Tuning { steps: 2, length: Some(16), ..Tuning::default() };
     let (_, all) = trained("all", &Tuning { lora: None, ..base.clone() });
     assert_eq!(all.len(), 21);
@@ -234,7 +235,7 @@ fn full_tuning_trains_all_and_adapters_only_themselves() {
     let names: Vec<&str> = own.iter().map(|(n, _)| n.as_str()).collect();
     assert_eq!(names.len(), 6, "{names:?}");
     assert!(names.contains(&"model.layers.1.mlp.up_proj.lora_A.weight"), "{names:?}");
-    assert!(own.iter().all(|(_, x)| x.iter().any(|x| *x != 0.0)), "an addition was not trained");
+    assert!(own.iter().all(|(_, x)| x.iter().any(|x| *x != 0.0)), "an adapter was not trained");
 }
 
 #[test]

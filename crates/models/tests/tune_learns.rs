@@ -1,4 +1,5 @@
-//! Small models that learn within seconds: sums of digits by texts, by preferences and by rewards. All seeds are fixed.
+//! Small models that learn within seconds: sums of digits by texts, by preferences and by rewards. All seeds
+//! are fixed.
 
 use crate::common::Folder;
 use gradus_models::LanguageModel;
@@ -26,7 +27,7 @@ fn teach(model: &mut LanguageModel, pairs: &[(String, String)], steps: u64) -> f
     model.tune(&examples, &tuning, |_| Ok(true)).unwrap()
 }
 
-/// The share of prompts whose likeliest answer is accepted.
+/// Returns the fraction of prompts whose most likely answer is accepted.
 fn share(model: &mut LanguageModel, prompts: &[String], accept: impl Fn(usize, &str) -> bool) -> f64 {
     let options = Options { tokens: 4, ..Options::default() };
     let mut right = 0;
@@ -66,7 +67,8 @@ fn an_adapter_learns_another_task_and_leaves_the_weights() {
     assert!(before < 0.5 && after >= 0.95 && kept >= 0.95, "{before}, {after}, {kept}");
 }
 
-/// A model that answers sums with and without a leading zero, and pairs that prefer it with one.
+/// Makes a model that answers sums with and without a leading zero, and pairs that prefer answers with the
+/// zero.
 fn two_formats(name: &str) -> (Folder, LanguageModel, Vec<Pair>, Vec<String>) {
     let folder = Folder::new(name);
     let mut model = small(&folder);
@@ -79,7 +81,7 @@ fn two_formats(name: &str) -> (Folder, LanguageModel, Vec<Pair>, Vec<String>) {
     (folder, model, pairs, prompts)
 }
 
-/// The mean reward of answers that are drawn, not the likeliest.
+/// Returns the mean reward of sampled answers.
 fn drawn(model: &mut LanguageModel, prompts: &[String], reward: impl Fn(usize, &str) -> f64) -> f64 {
     let mut total = 0.0;
     for (i, prompt) in prompts.iter().enumerate() {
@@ -113,7 +115,7 @@ fn preferences_change_the_format_of_answers() {
         .unwrap();
     let after = drawn(&mut model, &prompts, padded);
     eprintln!("dpo: {before} to {after}, losses {losses:.3?}");
-    // Policy and reference are the same at first.
+    // Policy and reference are initially the same.
     assert!((losses[0] - 2f64.ln()).abs() < 1e-5, "{losses:?}");
     assert!(
         losses[losses.len() - 1] < 0.4 && before < 0.7 && after >= 0.85,
@@ -128,7 +130,7 @@ fn a_reward_model_ranks_answers_and_ppo_raises_its_score() {
     let mut judge = RewardModel::new(judge).unwrap();
     assert_eq!(judge.score(&[pairs[0].chosen.clone()]).unwrap(), [0.0]);
     let tuning = Tuning { lora: None, steps: 40, batch: 8, rate: 2e-3, ..Tuning::default() };
-    // Learned on some pairs, judged on others.
+    // The reward model is trained on some pairs and evaluated on others.
     let (others, learned) = pairs.split_at(15);
     let loss = judge.tune(learned, &tuning, |_| Ok(true)).unwrap();
     let accuracy = judge.accuracy(others).unwrap();

@@ -1,5 +1,5 @@
-//! Exports and imports of the WebAssembly module. This file has all unsafe code of the crate, which passes bytes to and from
-//! JavaScript.
+//! Exports and imports of the WebAssembly module. This file has all unsafe code of the crate, which passes
+//! bytes to and from JavaScript.
 
 use crate::page::{Page, set_page};
 use std::sync::Once;
@@ -26,8 +26,8 @@ impl Page for Browser {
     }
 
     fn callback(&self, function: u32, request: &str) -> String {
-        // SAFETY: the page reads the request before it returns, and returns a record that it has allocated with
-        // `gradus_alloc` and that this module now owns.
+        // SAFETY: the page reads the request before it returns, and returns a record that it has allocated
+        // with `gradus_alloc` and that this module now owns.
         let record = unsafe {
             let at = callback(function, request.as_ptr(), request.len());
             let mut length = [0; 4];

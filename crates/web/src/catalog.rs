@@ -1,5 +1,5 @@
-//! The operations that a page can call by name, with their arguments and implementations. The types of the TypeScript
-//! package are generated from this table.
+//! The operations that a page can call by name, with their arguments and implementations. The types of the
+//! TypeScript package are generated from this table.
 
 mod arguments;
 mod table;

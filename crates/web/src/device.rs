@@ -1,5 +1,5 @@
-//! The device `webgpu`: the page executes the commands of its programs in order. No function here blocks. The page reads
-//! a value after it has executed the commands that compute the value.
+//! The device `webgpu`: the page executes the commands of its programs in order. No function here blocks. The
+//! page reads a value after it has executed the commands that compute the value.
 
 use crate::memory::{Block, Memory, post};
 use crate::page::page;
@@ -33,7 +33,7 @@ struct WebGpu {
     memory: Arc<Memory>,
 }
 
-/// Programs that the page may refer to, by number.
+/// Loaded programs by number, which requests of the page refer to.
 static PROGRAMS: Mutex<Option<HashMap<u32, Weak<Loaded>>>> = Mutex::new(None);
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
@@ -145,7 +145,7 @@ impl Device for WebGpu {
         if let Some(buffer) = plan.buffers.iter().find(|b| wide(b.dtype)) {
             return Err(Error::unsupported(NAME, buffer.dtype));
         }
-        // Only cells are overwritten, because other operands may still be in use.
+        // Only cells may be overwritten, because other operands may still be in use.
         plan.keep_donors(wish.keeps);
         let program = translate(&plan, &self.limits, Dialect::Wgsl, wish.text)?;
         Ok(Loaded::new(self, program, plan)?)
@@ -236,7 +236,8 @@ impl Loaded {
         Ok(results.iter().map(|s| s.host::<u8>().unwrap_or_default().to_vec()).collect())
     }
 
-    /// Returns memory of an operand that the program's kernels can read. New memory is added to `temporaries`, which owns it.
+    /// Returns memory of an operand that the program's kernels can read. New memory is added to
+    /// `temporaries`, which owns it.
     fn operand(&self, a: &Argument, b: usize, temporaries: &mut Vec<Block>) -> Result<Slot> {
         let bytes = self.program.buffers[b].bytes();
         if bytes == 0 {
@@ -244,7 +245,8 @@ impl Loaded {
         }
         if a.storage.device() != HOST && a.offset.is_multiple_of(ALIGN) {
             let location = block_of(&a.storage)?.location;
-            // Kernels read small operands from the heap, but a small part of a large tensor is in another buffer.
+            // Kernels read small operands from the heap, but a small part of a large tensor is in another
+            // buffer.
             let is_heap = self.program.memory(b) == gradus_gpu::Memory::Heap;
             if let Some((buffer, start)) = location.filter(|(buffer, _)| (*buffer == 0) == is_heap) {
                 return Ok(Some((buffer, start + a.offset)));

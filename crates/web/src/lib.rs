@@ -1,7 +1,9 @@
-//! Gradus in a web page: tensors, transforms, training and equations, by one function that takes and returns JSON.
+//! Gradus in a web page: tensors, transforms, training and equations, by one function that takes and returns
+//! JSON.
 //!
-//! `PROTOCOL.md` describes requests and answers. The device `webgpu` sends its commands to the page; all other code runs
-//! inside the module. On other targets than WebAssembly the crate is a library, which tests use with a simulated page.
+//! `PROTOCOL.md` describes requests and answers. The device `webgpu` sends its commands to the page; all
+//! other code runs inside the module. On other targets than WebAssembly the crate is a library, which tests
+//! use with a simulated page.
 
 #[cfg(target_arch = "wasm32")]
 #[allow(unsafe_code)]

@@ -1,5 +1,5 @@
-//! Manages the memory of the page's GPU: assigns buffers, and ranges of the heap, to storages. The page executes
-//! allocations in the order of the commands, so the next command can already reuse freed memory.
+//! Manages the memory of the page's GPU: assigns buffers, and ranges of the heap, to storages. The page
+//! executes allocations in the order of the commands, so the next command can already reuse freed memory.
 
 use crate::page::page;
 use gradus_device::{Statistics, memory_error};
@@ -79,7 +79,7 @@ impl Memory {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Allocates memory, rounded up to words.
+    /// Allocates memory; the size is rounded up to words.
     pub(crate) fn take(self: &Arc<Memory>, bytes: usize) -> Result<Block> {
         let mut block = Block { memory: self.clone(), location: None, bytes: 0 };
         if bytes == 0 {

@@ -1,5 +1,5 @@
-//! The interface of the page that runs the module. The page executes the commands of the device, and its functions can be
-//! traced.
+//! The interface of the page that runs the module. The page executes the commands of the device, and its
+//! functions can be traced.
 
 use gradus_ir::{Error, Result};
 use std::sync::OnceLock;

@@ -121,7 +121,8 @@ fn train(request: &Request) -> Result<u32> {
     }
     let options = request.field("optimizer");
     let rate = Arc::new(Rate(Mutex::new((schedule(&options["rate"])?, 0))));
-    // The page detects a loss that is not finite only when it reads the loss, and the parameters must still be valid then.
+    // The page detects a loss that is not finite only when it reads the loss, and the parameters must still
+    // be valid then.
     let optimizer = optimizer(options, parameters.clone(), &rate)?.skip_not_finite();
     let loss = function(request.number("function")?);
     let call = move |_: &NamedParams, batch: &[Tensor]| loss(batch);

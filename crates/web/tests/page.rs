@@ -153,7 +153,7 @@ fn the_gpu_gets_commands_in_order_and_its_memory_back() {
 }
 
 #[test]
-fn mistakes_are_answers() {
+fn errors_are_returned() {
     let a = tensor(&[1.0, 2.0], &[2], "cpu");
     let b = tensor(&[1.0, 2.0, 3.0], &[3], "cpu");
     let error =

@@ -10,8 +10,10 @@ from .gradcheck import gradcheck, gradgradcheck  # noqa: F401
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
          is_grads_batched=False, materialize_grads=False):
-    """The gradients of recorded `outputs` for `inputs`, without changing any `.grad`. With `materialize_grads`, zeros where
-    no gradient flows; with `is_grads_batched` one for each of `grad_outputs` along their first axis.
+    """Computes the gradients of recorded `outputs` for `inputs`, without changing any `.grad`.
+
+    With `materialize_grads`, inputs without a gradient get zeros. With `is_grads_batched`, computes gradients for each slice of
+    `grad_outputs` along the first axis.
 
     >>> import gradus
     >>> x = gradus.tensor(3.0, requires_grad=True)
@@ -86,7 +88,7 @@ class Variable(metaclass=_Tensors):
 
 
 class set_detect_anomaly:
-    """Makes backward passes check for NaN; as a context, until its end. The first operation that produces one raises.
+    """Makes backward passes check for NaN; as a context, until its end. The first operation that produces NaN raises an error.
 
     >>> import gradus
     >>> x = gradus.tensor(0.0, requires_grad=True)

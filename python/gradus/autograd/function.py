@@ -68,7 +68,7 @@ class Function:
     12.0
     """
 
-    #: Set when it has read elements.
+    #: True once the function has read elements.
     _looks = False
     #: Stores what `backward` needs, if `forward` takes no `ctx`.
     setup_context = None
@@ -113,7 +113,7 @@ class Function:
                 if _native.is_tracing() or not (isinstance(error, _NeedsElements) or any(text in str(error) for text in _TRACED)):
                     raise
                 cls._looks = True
-        return cls._as_it_is(args, needs, forward)
+        return cls._run_untraced(args, needs, forward)
 
     @classmethod
     def _check_backward(cls, needs):
@@ -125,9 +125,9 @@ class Function:
                 f"`{cls.__name__}.backward(ctx, *grad_outputs)` as a static method, or detach these arguments")
 
     @classmethod
-    def _as_it_is(cls, args, needs, forward):
-        """Runs `forward` on elements. Gradients of results are collected as they arrive. Gates, one for each argument, receive
-        the results of `backward` through hooks."""
+    def _run_untraced(cls, args, needs, forward):
+        """Runs `forward` untraced, so that it can read elements. Hooks of the results collect their gradients. Each argument has a gate,
+        a tensor on which all results depend; its hook returns the argument's gradient, computed by `backward`."""
         ctx, recorded = FunctionCtx(needs), any(needs) and _native.is_grad_enabled()
         gates = {i: args[i].unsqueeze(0) for i, needed in enumerate(needs) if needed and recorded}
         with no_grad():
@@ -178,7 +178,7 @@ class Function:
 
 
 def once_differentiable(fn):
-    """A `backward` whose gradients are not differentiated again.
+    """Wraps a `backward` whose gradients are not differentiated again.
 
     >>> import gradus
     >>> gradus.autograd.function.once_differentiable(lambda ctx, g: g * 2)(None, gradus.ones(1, requires_grad=True)).requires_grad

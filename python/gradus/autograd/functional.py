@@ -55,7 +55,7 @@ def vhp(func, inputs, v):
 
 
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
-    """The derivatives of every element of `func(inputs)`; of a tuple of inputs, a tuple.
+    """Computes the derivatives of every element of `func(inputs)`; of a tuple of inputs, a tuple.
 
     >>> import gradus
     >>> gradus.autograd.functional.jacobian(lambda x: x * x, gradus.tensor([1.0, 2.0]))
@@ -67,7 +67,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
-    """The second derivatives of `func(inputs)`, a scalar; of a tuple of inputs, a tuple of tuples.
+    """Computes the second derivatives of `func(inputs)`, a scalar; of a tuple of inputs, a tuple of tuples.
 
     >>> import gradus
     >>> gradus.autograd.functional.hessian(lambda x: (x**3).sum(), gradus.tensor([1.0, 2.0]))

@@ -5,7 +5,7 @@ from .. import _native
 
 
 def _outputs(func, inputs):
-    """Returns the differentiable results of a function; the two parts of complex ones."""
+    """Returns the differentiable results of a function. Complex results are returned as two real tensors."""
     found = func(*inputs)
     found = [y for y in (found if isinstance(found, (tuple, list)) else [found]) if isinstance(y, Tensor)]
     parts = [part for y in found for part in ((y.real, y.imag) if y.is_complex() else (y,))]
@@ -19,8 +19,8 @@ def _given(inputs):
 
 
 def _differences(func, inputs, place, eps):
-    """Returns for each output its Jacobian for an input by central differences, one element at a time. For the
-    parts of a complex number these are the parts of its gradient."""
+    """Computes the Jacobian of each output for an input by central differences, one element at a time. Real and imaginary parts of a
+    complex input are changed separately, which gives the parts of its gradient."""
     x, rows = inputs[place], []
     flat = x.detach().reshape(-1)
     for i in range(flat.shape[0]):
@@ -38,7 +38,7 @@ def _differences(func, inputs, place, eps):
 
 
 def _gradients(func, inputs, place):
-    """Computes the same by backward passes, one for each element of each output."""
+    """Computes these Jacobians by backward passes, one for each element of each output."""
     found = []
     for k in range(len(_outputs(func, inputs))):
         with enable_grad():

@@ -33,7 +33,7 @@ def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, e
 
 
 def _switch(name):
-    """The functions that set and report whether attention may use a kernel."""
+    """Makes the functions that set and report whether attention may use a kernel."""
 
     def enable(enabled):
         _kernels[name] = bool(enabled)

@@ -1,4 +1,4 @@
-"""Modified Bessel functions and incomplete gamma functions: those that are also methods of `Tensor`."""
+"""Modified Bessel functions and incomplete gamma functions that are also methods of `Tensor`."""
 
 from .. import _native
 from .._native import Tensor, as_tensor
@@ -12,7 +12,7 @@ def _floats(x):
 
 
 def _pair(input, other):
-    """Two tensors of floats of their common dtype; one of them may be a number."""
+    """Converts two operands, one of which may be a number, to float tensors of their common dtype."""
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         raise TypeError(f"expected a Tensor and a Tensor or number, but got ({type(input).__name__}, {type(other).__name__})")
     dtype = result_type(input, other)
@@ -21,12 +21,12 @@ def _pair(input, other):
 
 
 def _of_one(name, input):
-    """A special function of the core."""
+    """Computes a special function of the core."""
     return _native._pointwise(name, _floats(input))
 
 
 def i0(input):
-    """The modified Bessel function of order 0."""
+    """Computes the modified Bessel function of order 0."""
     return _of_one("bessel_i0", input)
 
 
@@ -41,7 +41,8 @@ class _Derivative:
 
 
 def _incomplete(name, input, other):
-    """An incomplete gamma function. As in PyTorch its derivative by `input` raises in backward passes; transforms of functions compute it."""
+    """Computes an incomplete gamma function. As in PyTorch, a backward pass to `input` raises an error; transforms of functions
+    compute that derivative."""
     a, x = _native.broadcast_tensors(*_pair(input, other))
     if _native.is_tracing() or not (a.requires_grad and _native.is_grad_enabled()):
         return _native._pointwise(name, a, x)
@@ -51,7 +52,7 @@ def _incomplete(name, input, other):
 
 
 def igamma(input, other):
-    """The regularised lower incomplete gamma function P(`input`, `other`).
+    """Computes the regularised lower incomplete gamma function P(`input`, `other`).
 
     >>> import gradus
     >>> gradus.igamma(gradus.tensor([1.0]), gradus.tensor([2.0]))
@@ -61,7 +62,7 @@ def igamma(input, other):
 
 
 def igammac(input, other):
-    """The regularised upper incomplete gamma function, `1 - igamma`, accurate where it is small.
+    """Computes the regularised upper incomplete gamma function, `1 - igamma`, accurate where it is small.
 
     >>> import gradus
     >>> gradus.igammac(gradus.tensor([1.0]), gradus.tensor([2.0]))

@@ -26,7 +26,7 @@ for _name in _VIEWS:
 
 
 def alias_copy(input):
-    """A copy of the elements."""
+    """Returns a copy of the elements."""
     return input.clone()
 
 
@@ -41,7 +41,7 @@ def view_as_complex_copy(input):
 
 
 def slice_copy(input, dim=0, start=None, end=None, step=1):
-    """A slice along an axis, copied."""
+    """Returns a slice along an axis, copied."""
     return input[(slice(None),) * (dim % input.dim()) + (slice(start, end, step),)].clone()
 
 
@@ -61,12 +61,12 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
 
 
 def conj_physical(input):
-    """The complex conjugate."""
+    """Computes the complex conjugate."""
     return input.conj()
 
 
 def fill(input, value):
-    """A tensor of one value in the shape and dtype of another; gradients go to the value, if it is a tensor."""
+    """Returns a tensor of one value in the shape and dtype of another; gradients go to the value, if it is a tensor."""
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError(f"fill only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.")

@@ -13,12 +13,12 @@ def asarray(obj, *, dtype=None, copy=None):
 
 
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
-    """A scalar tensor."""
+    """Returns a scalar tensor."""
     return tensor(s, dtype=_native.get_default_dtype() if dtype is None else dtype, device=device, requires_grad=requires_grad)
 
 
 def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False):
-    """A tensor of these extents. Elements are in row-major order; the strides are ignored.
+    """Returns a tensor of these extents. Elements are in row-major order; the strides are ignored.
 
     >>> import gradus
     >>> gradus.empty_strided((2, 3), (1, 2)).shape
@@ -30,7 +30,7 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False)
 
 
 def empty_permuted(size, physical_layout, *, dtype=None, device=None, requires_grad=False):
-    """A tensor of these extents. Elements are in row-major order; the order of axes is ignored.
+    """Returns a tensor of these extents. Elements are in row-major order; the order of axes is ignored.
 
     >>> import gradus
     >>> gradus.empty_permuted((2, 3), (1, 0)).shape
@@ -55,8 +55,8 @@ def randint_like(input, low=0, high=None, *, dtype=None, device=None, requires_g
     return made.requires_grad_() if requires_grad else made
 
 
-def _few(rate, generator):
-    """Poisson draws of small rates: the number of uniform factors whose product stays above `exp(-rate)`."""
+def _small_rates(rate, generator):
+    """Draws from Poisson distributions of small rates: counts uniform factors whose product stays above `exp(-rate)`."""
     least, product, count = (-rate).exp(), _native.ones(tuple(rate.shape), dtype=rate.dtype), _native.zeros_like(rate)
     while True:
         product = product * _native.rand(tuple(rate.shape), dtype=rate.dtype, generator=generator)
@@ -65,8 +65,8 @@ def _few(rate, generator):
         count = count + (product > least)
 
 
-def _many(rate, generator):
-    """Poisson draws of large rates, by transformed rejection (Hörmann, 1993)."""
+def _large_rates(rate, generator):
+    """Draws from Poisson distributions of large rates, by transformed rejection (Hörmann, 1993)."""
     b = 0.931 + 2.53 * rate.sqrt()
     a, shape = 0.02483 * b - 0.059, tuple(rate.shape)
     found, missing = _native.zeros_like(rate), rate >= 0
@@ -91,15 +91,15 @@ def poisson(input, generator=None):
     endless = rate.isinf()
     if bool(endless.any()):
         return _native.where(endless, rate, poisson(rate.masked_fill(endless, 0.0), generator)).to(input.dtype)
-    few = _few(rate.clamp(max=10), generator)
+    few = _small_rates(rate.clamp(max=10), generator)
     many = rate > 10
     if bool(many.any()):
-        few = _native.where(many, _many(rate.clamp(min=10), generator), few)
+        few = _native.where(many, _large_rates(rate.clamp(min=10), generator), few)
     return few.to(input.dtype)
 
 
 def _window(terms, length, periodic, dtype):
-    """A window that is a sum of cosines."""
+    """Returns a window that is a sum of cosines."""
     if length == 1:
         return _native.ones(1, dtype=dtype)
     turn = 2 * math.pi / (length if periodic else length - 1)
@@ -109,22 +109,22 @@ def _window(terms, length, periodic, dtype):
 
 
 def hann_window(window_length, periodic=True, *, dtype=None):
-    """The Hann window: a raised cosine."""
+    """Computes the Hann window: a raised cosine."""
     return _window([0.5, -0.5], window_length, periodic, dtype)
 
 
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
-    """The Hamming window: a raised cosine that does not reach zero."""
+    """Computes the Hamming window: a raised cosine that does not reach zero."""
     return _window([alpha, -beta], window_length, periodic, dtype)
 
 
 def blackman_window(window_length, periodic=True, *, dtype=None):
-    """The Blackman window: a sum of two cosines."""
+    """Computes the Blackman window: a sum of two cosines."""
     return _window([0.42, -0.5, 0.08], window_length, periodic, dtype)
 
 
 def bartlett_window(window_length, periodic=True, *, dtype=None):
-    """The Bartlett window: triangular."""
+    """Computes the Bartlett window: triangular."""
     if window_length == 1:
         return _native.ones(1, dtype=dtype)
     n = arange(window_length, dtype=_native.float64) * (2 / (window_length if periodic else window_length - 1))
@@ -132,7 +132,7 @@ def bartlett_window(window_length, periodic=True, *, dtype=None):
 
 
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
-    """The Kaiser window, from Bessel functions."""
+    """Computes the Kaiser window, from Bessel functions."""
     from .bessel import i0
 
     if window_length == 1:
@@ -143,7 +143,7 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
-    """A tensor that shares memory with an object with a buffer, such as bytes or an array; copies if the buffer is read-only.
+    """Returns a tensor that shares memory with an object with a buffer, such as bytes or an array; copies if the buffer is read-only.
 
     >>> import gradus
     >>> gradus.frombuffer(b"\\x01\\x00\\x00\\x00\\x02\\x00\\x00\\x00", dtype=gradus.int32)

@@ -1,4 +1,4 @@
-"""Matrix factorizations: LAPACK's compact forms of LU and QR, halves of Hermitian matrices, random sketches.
+"""Matrix factorizations: LU and QR in LAPACK's compact forms, Hermitian matrices given by one half, random sketches.
 
 Functions take and return matrices on the last two axes. `linalg` exports some of them under the names of `torch.linalg`.
 """
@@ -24,7 +24,7 @@ def _with_rule(forward, rule, *tensors):
 
 
 def _hermitian(A, upper=False):
-    """The Hermitian matrix of which one half is given. Its gradient is passed through, as in PyTorch."""
+    """Computes the Hermitian matrix of which one half is given. Its gradient is passed through, as in PyTorch."""
 
     def mirrored(tensors):
         (x,) = tensors
@@ -36,7 +36,7 @@ def _hermitian(A, upper=False):
 
 
 def cholesky(input, upper=False):
-    """The triangular factor of positive definite matrices, the lower or the upper one. Only that half of a matrix is read."""
+    """Computes the triangular factor of positive definite matrices, the lower or the upper one. Only that half of a matrix is read."""
     factor = _cholesky(_hermitian(input, upper))
     return factor.mH if upper else factor
 
@@ -49,13 +49,13 @@ def cholesky_solve(input, L, upper=False):
 
 
 def cholesky_inverse(L, upper=False):
-    """The inverse of a matrix, by its Cholesky factor."""
+    """Computes the inverse of a matrix, by its Cholesky factor."""
     n = L.shape[-1]
     return cholesky_solve(eye(n, dtype=L.dtype).expand(tuple(L.shape)), L, upper)
 
 
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
-    """The `solution` of `A X = b` for a triangular `A`, and `A` as `cloned_coefficient`.
+    """Computes the `solution` of `A X = b` for a triangular `A`, and `A` as `cloned_coefficient`.
 
     >>> import gradus
     >>> gradus.triangular_solve(gradus.tensor([[2.0], [4.0]]), gradus.tensor([[1.0, 0.0], [0.0, 2.0]])).solution
@@ -69,7 +69,7 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
 
 
 def _lu_factor(A):
-    """Both triangular factors in one matrix, and the row with which each was exchanged, counted from 1."""
+    """Returns both triangular factors in one matrix, and the row with which each was exchanged, counted from 1."""
     p, l, u = _native.lu(A)
     m, n = A.shape[-2:]
     least = min(m, n)
@@ -105,7 +105,7 @@ def _exchanges(order, count):
 
 
 def _exchanged(order, i, at, row):
-    """The order with the element at `i` exchanged with `row`, which is at `at`."""
+    """Exchanges the element at `i` of an order with `row`, whose position is `at`."""
     place = _native.arange(order.shape[-1])
     return where(place == i, row, where(place == at, order[..., i:i + 1], order))
 
@@ -127,7 +127,7 @@ def _row_order(pivots, rows):
 
 
 def lu(A, pivot=True, get_infos=False):
-    """Both triangular factors in one matrix, and which row each was exchanged with, counted from 1; `linalg.lu_factor`.
+    """Returns both triangular factors in one matrix, and which row each was exchanged with, counted from 1; `linalg.lu_factor`.
 
     >>> import gradus
     >>> gradus.lu(gradus.tensor([[0.0, 2.0], [4.0, 8.0]]))[1]
@@ -144,12 +144,12 @@ def _check_pivot(pivot):
 
 
 def _lu_info(factors):
-    """The index of the first zero pivot, counted from 1; 0 if there is none."""
+    """Returns the index of the first zero pivot, counted from 1; 0 if there is none."""
     return _first(factors.detach().diagonal(0, -2, -1) == 0)
 
 
 def _first(bad):
-    """The first index, counted from 1, at which a condition is true along the last axis; 0 if there is none."""
+    """Returns the first index, counted from 1, at which a condition is true along the last axis; 0 if there is none."""
     if bad.shape[-1] == 0:
         return _native.zeros(tuple(bad.shape[:-1]), dtype=_native.int32)
     return where(bad.any(-1), bad.to(_native.int32).argmax(-1) + 1, 0).to(_native.int32)
@@ -184,7 +184,7 @@ def _rows(x, order):
 
 
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
-    """The permutation and both triangular factors, `P`, `L` and `U`, from the result of `linalg.lu_factor`.
+    """Returns the permutation and both triangular factors, `P`, `L` and `U`, from the result of `linalg.lu_factor`.
 
     >>> import gradus
     >>> gradus.lu_unpack(*gradus.linalg.lu_factor(gradus.tensor([[0.0, 2.0], [4.0, 8.0]]))).P
@@ -230,7 +230,7 @@ def geqrf(input):
 
 
 def _reflected(vectors, tau, x, adjoint=False):
-    """The product of Householder's reflections, or its adjoint, times `x`. The vectors are below the diagonal."""
+    """Computes the product of Householder's reflections, or its adjoint, times `x`. The vectors are below the diagonal."""
     count = tau.shape[-1]
     vectors = vectors[..., :count].tril(-1) + eye(vectors.shape[-2], count, dtype=vectors.dtype)
     factors = tau.conj() if adjoint and tau.is_complex() else tau
@@ -241,7 +241,7 @@ def _reflected(vectors, tau, x, adjoint=False):
 
 
 def orgqr(input, tau):
-    """The first columns of the product of Householder's reflections that `geqrf` returns: `linalg.householder_product`.
+    """Computes the first columns of the product of Householder's reflections that `geqrf` returns: `linalg.householder_product`.
 
     >>> import gradus
     >>> gradus.orgqr(*gradus.geqrf(gradus.tensor([[3.0], [4.0]])))
@@ -257,7 +257,7 @@ def orgqr(input, tau):
 
 
 def ormqr(input, tau, other, left=True, transpose=False):
-    """The product of `other` with the `Q` that `geqrf` returns, or with its adjoint; `Q` is on the left or on the right.
+    """Computes the product of `other` with the `Q` that `geqrf` returns, or with its adjoint; `Q` is on the left or on the right.
 
     >>> import gradus
     >>> gradus.ormqr(*gradus.geqrf(gradus.tensor([[3.0], [4.0]])), gradus.tensor([[3.0], [4.0]]), transpose=True).round()

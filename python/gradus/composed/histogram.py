@@ -21,7 +21,7 @@ def _ends(low, high, dtype):
 
 
 def histc(input, bins=100, min=0, max=0):
-    """The number of elements in each of equal intervals between `min` and `max`; if these are equal, between the extremes of the elements."""
+    """Returns the number of elements in each of equal intervals between `min` and `max`; if these are equal, between the extremes of the elements."""
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
     if min == max and input.numel():
@@ -36,7 +36,7 @@ def histc(input, bins=100, min=0, max=0):
 
 
 def histogramdd(input, bins, range=None, weight=None, density=False):
-    """The number of points, rows of the last axis, in each cell of a grid. `bins` holds a number or the edges for each axis.
+    """Returns the number of points, rows of the last axis, in each cell of a grid. `bins` holds a number or the edges for each axis.
 
     >>> import gradus
     >>> gradus.histogramdd(gradus.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), bins=[2, 2]).hist
@@ -83,7 +83,7 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
 
 
 def histogram(input, bins, *, range=None, weight=None, density=False):
-    """The number of elements between adjacent edges, and the edges; `bins` is a number of equal intervals or holds the edges.
+    """Returns the number of elements between adjacent edges, and the edges; `bins` is a number of equal intervals or holds the edges.
 
     >>> import gradus
     >>> gradus.histogram(gradus.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0)).hist

@@ -5,7 +5,7 @@ from .._native import bool as bool_
 
 
 def index_put(input, indices, values, accumulate=False):
-    """A copy with values at positions given by index tensors."""
+    """Returns a copy with values at positions given by index tensors."""
     if accumulate:
         flat = arange(input.numel()).reshape(input.shape)[tuple(indices)]
         values = as_tensor(values, dtype=input.dtype).expand(tuple(flat.shape))
@@ -16,7 +16,7 @@ def index_put(input, indices, values, accumulate=False):
 
 
 def index_reduce(input, dim, index, source, reduce, *, include_self=True):
-    """A copy with slices of a source combined in at positions along an axis by "prod", "mean", "amax" or "amin"."""
+    """Returns a copy with slices of a source combined in at positions along an axis by "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
     if input.dim() == 0:
@@ -28,7 +28,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
 
 
 def masked_scatter(input, mask, source):
-    """A copy with the elements of a source, in order, where a mask is true."""
+    """Returns a copy with the elements of a source, in order, where a mask is true."""
     if input.dtype != source.dtype:
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {input.dtype} and {source.dtype}")
     input, mask = broadcast_tensors(input, mask)
@@ -43,7 +43,7 @@ def masked_scatter(input, mask, source):
 
 
 def nonzero_static(input, *, size, fill_value=-1):
-    """The positions of the first `size` non-zero elements, a row each; rows of `fill_value` follow if there are fewer.
+    """Returns the positions of the first `size` non-zero elements, a row each; rows of `fill_value` follow if there are fewer.
 
     >>> import gradus
     >>> gradus.nonzero_static(gradus.tensor([0.0, 3.0, 4.0]), size=3)
@@ -55,7 +55,7 @@ def nonzero_static(input, *, size, fill_value=-1):
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, but got {size}")
     hit = (input != 0).reshape(-1)
     number = hit.to(int64).cumsum(0) - 1
-    # Misses, and hits beyond `size`, go to one extra row, which is dropped.
+    # Zero elements, and non-zero ones beyond `size`, are written to one extra row, which is dropped.
     row = number.clamp(max=size).masked_fill(~hit, size)
     flat = full((size + 1,), -1, dtype=int64).scatter(0, row, arange(hit.shape[0]))[:size]
     if input.dim() == 0:
@@ -74,13 +74,13 @@ def unravel_index(indices, shape):
 
 
 def put(input, index, source, accumulate=False):
-    """A copy with elements of a source at the row-major positions `index`."""
+    """Returns a copy with elements of a source at the row-major positions `index`."""
     flat = input.reshape(-1)
     return flat.index_put((index.reshape(-1) % max(flat.shape[0], 1),), source.reshape(-1), accumulate).reshape(input.shape)
 
 
 def _replaced(whole, part, src):
-    """A copy of `whole` with another value in the part that a view function selects."""
+    """Returns a copy of `whole` with another value in the part that a view function selects."""
     result = whole.clone()
     place = part(result)
     if tuple(place.shape) != tuple(src.shape):
@@ -90,20 +90,20 @@ def _replaced(whole, part, src):
 
 
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
-    """A copy with `src` in the part that `as_strided` selects."""
+    """Returns a copy with `src` in the part that `as_strided` selects."""
     return _replaced(input, lambda x: x.as_strided(tuple(size), tuple(stride), 0 if storage_offset is None else storage_offset), src)
 
 
 def select_scatter(input, src, dim, index):
-    """A copy with `src` in the part that `select` selects."""
+    """Returns a copy with `src` in the part that `select` selects."""
     return _replaced(input, lambda x: x.select(dim, index), src)
 
 
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
-    """A copy with `src` in a slice along an axis."""
+    """Returns a copy with `src` in a slice along an axis."""
     return _replaced(input, lambda x: x[(slice(None),) * (dim % x.dim()) + (slice(start, end, step),)], src)
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
-    """A copy with `src` on a diagonal."""
+    """Returns a copy with `src` on a diagonal."""
     return _replaced(input, lambda x: x.diagonal(offset, dim1, dim2), src)

@@ -98,14 +98,14 @@ def vsplit(input, indices_or_sections):
 
 
 def cartesian_prod(*tensors):
-    """The Cartesian product of vectors, one combination per row."""
+    """Returns the Cartesian product of vectors, one combination per row."""
     if len(tensors) == 1:
         return tensors[0]
     return stack([x.reshape(-1) for x in meshgrid(*tensors, indexing="ij")], 1)
 
 
 def combinations(input, r=2, with_replacement=False):
-    """All combinations of `r` elements of a vector, one per row."""
+    """Returns all combinations of `r` elements of a vector, one per row."""
     if input.dim() != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:
@@ -113,7 +113,7 @@ def combinations(input, r=2, with_replacement=False):
     if r == 0:
         return input[:0]
     n = input.shape[0]
-    # Strictly ascending positions correspond to ascending ones: the i-th is i less.
+    # Subtracting i from the i-th of strictly ascending positions gives ascending positions.
     wide = n + r - 1 if with_replacement and n else n
     _native._reserve(math.comb(wide, r) * r, 8)
     if wide < r:
@@ -123,7 +123,7 @@ def combinations(input, r=2, with_replacement=False):
     # Positions depend on extents alone. NumPy computes them, so that a trace sees a constant.
     rows = np.arange(max(wide - r + 1, 0)).reshape(-1, 1)
     for taken in range(1, r):
-        # Each row is extended by every later position that leaves enough for the rest.
+        # Extends each row by every later position after which enough positions remain.
         counts = wide - r + taken - rows[:, -1]
         chosen = np.repeat(np.arange(len(rows)), counts)
         within = np.arange(len(chosen)) - (np.cumsum(counts) - counts)[chosen]
@@ -132,7 +132,7 @@ def combinations(input, r=2, with_replacement=False):
 
 
 def block_diag(*tensors):
-    """A matrix with these matrices along its diagonal, zeros elsewhere."""
+    """Returns a matrix with these matrices along its diagonal, zeros elsewhere."""
     tensors = [atleast_2d(x) for x in tensors]
     width = sum(x.shape[1] for x in tensors)
     rows, start = [], 0
@@ -143,7 +143,7 @@ def block_diag(*tensors):
 
 
 def broadcast_shapes(*shapes):
-    """The broadcast shape of these shapes."""
+    """Computes the broadcast shape of these shapes."""
     return tuple(broadcast_tensors(*(zeros(shape) for shape in shapes))[0].shape)
 
 
@@ -171,7 +171,7 @@ def dsplit(input, indices_or_sections):
 
 
 def diagflat(input, offset=0):
-    """A matrix with all elements on its diagonal."""
+    """Returns a matrix with all elements on its diagonal."""
     return input.reshape(-1).diag(offset)
 
 
@@ -182,7 +182,7 @@ def channel_shuffle(input, groups):
 
 
 def sum_to_size(input, *size):
-    """The sum over the axes along which a tensor of this size is broadcast."""
+    """Computes the sum over the axes along which a tensor of this size is broadcast."""
     size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     if not size:
         return input.sum()

@@ -15,7 +15,7 @@ _ALL_PAIRS = 2**16
 
 
 def kthvalue(input, k, dim=-1, keepdim=False):
-    """The `k`-th smallest, counted from 1, and its position."""
+    """Finds the `k`-th smallest, counted from 1, and its position."""
     if not 1 <= k <= (input.shape[dim] if input.dim() else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim % max(input.dim(), 1)}")
     if not input.dim():
@@ -69,7 +69,7 @@ def _quantile(name, input, q, dim, keepdim, interpolation):
 
 
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """The `q`-quantile; NaN if an element is NaN. `interpolation` selects the value between two elements."""
+    """Computes the `q`-quantile; NaN if an element is NaN. `interpolation` selects the value between two elements."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 
@@ -79,7 +79,7 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
 
 
 def mode(input, dim=-1, keepdim=False):
-    """The most frequent element (the smallest of equally frequent ones), and its last position."""
+    """Finds the most frequent element (the smallest of equally frequent ones), and its last position."""
     if input.dim() == 0:
         return _mode(input.clone(), zeros((), dtype=int64))
     values, order = input.sort(dim, stable=True)
@@ -97,7 +97,7 @@ def mode(input, dim=-1, keepdim=False):
 
 
 def _bisected(sequence, values, right):
-    """The number of elements of each sorted row below the values, by bisection."""
+    """Returns the number of elements of each sorted row below the values, by bisection."""
     n = sequence.shape[-1]
     low = zeros(tuple(values.shape), dtype=int64)
     high = low + n
@@ -111,7 +111,7 @@ def _bisected(sequence, values, right):
 
 
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
-    """Where in sorted rows values would be inserted: before equal elements, or with `right` after them.
+    """Finds the positions in sorted rows at which values would be inserted: before equal elements, or with `right` after them.
 
     `sorter` holds the positions that sort rows which are not sorted themselves.
     """
@@ -145,7 +145,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
 
 
 def bucketize(input, boundaries, *, out_int32=False, right=False):
-    """The index of the interval between boundaries that contains each value."""
+    """Finds the index of the interval between boundaries that contains each value."""
     if boundaries.dim() != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)

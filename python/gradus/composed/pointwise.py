@@ -34,7 +34,7 @@ def view_as_complex(input):
 
 
 def promote_types(type1, type2):
-    """The dtype to which two dtypes are promoted.
+    """Returns the dtype to which two dtypes are promoted.
 
     >>> import gradus
     >>> gradus.promote_types(gradus.int64, gradus.float32)
@@ -44,7 +44,7 @@ def promote_types(type1, type2):
 
 
 def result_type(tensor1, tensor2):
-    """The dtype of an operation on two tensors or numbers.
+    """Returns the dtype of an operation on two tensors or numbers.
 
     >>> import gradus
     >>> gradus.result_type(gradus.ones(2, dtype=gradus.int32), 1.5)
@@ -55,7 +55,7 @@ def result_type(tensor1, tensor2):
 
 
 def positive(input):
-    """The tensor itself."""
+    """Returns the tensor itself."""
     return +input
 
 
@@ -72,12 +72,12 @@ def pow(input, exponent):
 
 
 def fmax(input, other):
-    """The elementwise maximum; if one is NaN, the other."""
+    """Computes the elementwise maximum; if one is NaN, the other."""
     return where(other.isnan(), input, where(input.isnan(), other, input.maximum(other)))
 
 
 def fmin(input, other):
-    """The elementwise minimum; if one is NaN, the other."""
+    """Computes the elementwise minimum; if one is NaN, the other."""
     return where(other.isnan(), input, where(input.isnan(), other, input.minimum(other)))
 
 
@@ -88,7 +88,7 @@ def logaddexp2(input, other):
 
 
 def mvlgamma(input, p):
-    """The logarithm of the gamma function of `p` dimensions."""
+    """Computes the logarithm of the gamma function of `p` dimensions."""
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, but is {p}")
     if p > _MOST_TERMS:
@@ -161,7 +161,7 @@ def is_same_size(input, other):
 
 
 def nextafter(input, other):
-    """The next representable number after each, towards `other`.
+    """Computes the next representable number after each, towards `other`.
 
     >>> import gradus
     >>> gradus.nextafter(gradus.tensor([1.0]), gradus.tensor([2.0])) - 1
@@ -173,12 +173,12 @@ def nextafter(input, other):
     given, other = broadcast_tensors(input, other.detach())
     input = given.detach()
     bits = input.clone().view(whole)
-    # Numbers of one sign are ordered like their bits.
+    # Numbers of one sign have the order of their bits as integers.
     away = bits + where((input < other) == (input > 0), 1, -1).to(whole)
     least = where(other > 0, 1, 1 - 2**sign if sign == 31 else -(2**63) + 1).to(whole)
     moved = where(input == 0, least, away).view(input.dtype)
     result = where(input.isnan() | other.isnan(), input + other, where(input == other, other, moved))
-    # The derivative by the input is 1, as the next number moves along with it.
+    # The derivative with respect to the input is 1.
     return result + (given - input.masked_fill(input.isinf(), 0)).masked_fill(input.isinf(), 0) if given.requires_grad else result
 
 
@@ -199,7 +199,7 @@ def frexp(input):
     tiny = wide.abs() < 2.0**-1022
     bits = where(tiny, wide * 2.0**64, wide).view(int64)
     exponent = where(plain, ((bits >> 52) & 2047) - 1022 - where(tiny, 64, 0), 0)
-    # In two factors, as one alone may overflow.
+    # Two factors, because a single one may overflow.
     half = exponent // 2
     scale = [(2.0 ** -e.double()).to(input.dtype if input.dtype == float64 else float32) for e in (half, exponent - half)]
     return result((input * scale[0] * scale[1]).to(input.dtype), exponent.to(int32))

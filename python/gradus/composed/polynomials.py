@@ -18,9 +18,9 @@ _MOST_ORDER = 10_000
 _MOST_HERMITE = {4: 128, 8: 512}
 
 
-def _walk(x, n, highest, first, following):
-    """The polynomial of order `n` where `first` is that of order 1 and `following(k, p, q)` that of order `k + 1` from orders
-    `k - 1` and `k`."""
+def _by_recurrence(x, n, highest, first, following):
+    """Computes the polynomial of order `n` by its recurrence. `first` is the polynomial of order 1; `following(k, p, q)` returns that of
+    order `k + 1` from those of orders `k - 1` and `k`."""
     below, here = zeros_like(x) + 1, first
     if not isinstance(n, Tensor):  # one order for all, which needs no selection
         for k in range(1, highest):
@@ -34,7 +34,7 @@ def _walk(x, n, highest, first, following):
 
 
 def _orders(name, x, n):
-    """`x`, the order as an integer or a tensor of the same shape, and the highest order."""
+    """Returns `x`, the order as an integer or a tensor of the same shape, and the highest order."""
     number = None if isinstance(n, Tensor) else n
     x, n = _pair(x, n)
     if number is not None:
@@ -56,7 +56,7 @@ def _limited(name, highest):
 def _chebyshev(name, x, n, first, trigonometric):
     """Chebyshev polynomials of the four kinds, which differ in order 1 and share the recurrence."""
     x, n, highest = _orders(name, x, n)
-    low = _walk(x, n, min(highest, _RECURRENT), first(x), lambda _, p, q: (x + x) * q - p)
+    low = _by_recurrence(x, n, min(highest, _RECURRENT), first(x), lambda _, p, q: (x + x) * q - p)
     if highest <= _RECURRENT:
         return low
     inside, n = x.clamp(-1, 1), as_tensor(n, dtype=x.dtype)
@@ -129,7 +129,7 @@ def chebyshev_polynomial_w(input, n):
 
 
 def _shifted(function, input, n):
-    """A polynomial of `2x - 1`, on the interval from 0 to 1."""
+    """Computes a polynomial of `2x - 1`, on the interval from 0 to 1."""
     x, n = _pair(input, n)
     return function(x + x - 1, n)
 
@@ -177,7 +177,7 @@ def shifted_chebyshev_polynomial_w(input, n):
 def _hermite(name, input, n, first, following):
     x, n, highest = _orders(name, input, n)
     most = _MOST_HERMITE.get(x.element_size(), 128)
-    low = _walk(x, n, min(highest, most), first(x), lambda k, p, q: following(x, k, p, q))
+    low = _by_recurrence(x, n, min(highest, most), first(x), lambda k, p, q: following(x, k, p, q))
     return where(as_tensor(n) > most, math.nan, low) if highest > most else low
 
 
@@ -210,7 +210,7 @@ def laguerre_polynomial_l(input, n):
     """
     x, n, highest = _orders("laguerre_polynomial_l", input, n)
     highest = _limited("laguerre_polynomial_l", highest)
-    return _walk(x, n, highest, 1 - x, lambda k, p, q: ((2 * k + 1 - x) * q - k * p) / (k + 1))
+    return _by_recurrence(x, n, highest, 1 - x, lambda k, p, q: ((2 * k + 1 - x) * q - k * p) / (k + 1))
 
 
 def legendre_polynomial_p(input, n):
@@ -222,4 +222,4 @@ def legendre_polynomial_p(input, n):
     """
     x, n, highest = _orders("legendre_polynomial_p", input, n)
     highest = _limited("legendre_polynomial_p", highest)
-    return _walk(x, n, highest, x, lambda k, p, q: ((2 * k + 1) * x * q - k * p) / (k + 1))
+    return _by_recurrence(x, n, highest, x, lambda k, p, q: ((2 * k + 1) * x * q - k * p) / (k + 1))

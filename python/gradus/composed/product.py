@@ -21,12 +21,12 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
 
 
 def vdot(input, other):
-    """The inner product of vectors, with the first conjugated."""
+    """Computes the inner product of vectors, with the first conjugated."""
     return input.conj().dot(other)
 
 
 def multi_dot(tensors):
-    """A chain of products of matrices, in the order that is cheapest; the first and last may be vectors."""
+    """Multiplies a chain of matrices, in the order that is cheapest; the first and last may be vectors."""
     tensors = list(tensors)
     if len(tensors) < 2:
         raise ValueError(f"multi_dot takes two tensors or more, not {len(tensors)}")
@@ -58,13 +58,13 @@ def chain_matmul(*matrices):
 
 
 def vander(x, N=None, increasing=False):
-    """The Vandermonde matrix: powers of a vector's elements, one column each."""
+    """Computes the Vandermonde matrix: powers of a vector's elements, one column each."""
     powers = _powers(x, x.shape[0] if N is None else N)
     return powers if increasing else powers.flip(1)
 
 
 def _powers(x, n):
-    """The first `n` powers, along a new last axis."""
+    """Returns the first `n` powers, along a new last axis."""
     if n < 1:
         return x.unsqueeze(-1)[..., :0]
     column = x.unsqueeze(-1)
@@ -72,7 +72,7 @@ def _powers(x, n):
 
 
 def cov(input, *, correction=1, fweights=None, aweights=None):
-    """The covariance of rows. `fweights` are repetition counts of columns, `aweights` their weights.
+    """Computes the covariance of rows. `fweights` are repetition counts of columns, `aweights` their weights.
 
     >>> import gradus
     >>> gradus.cov(gradus.tensor([1.0, 2.0, 4.0]), fweights=gradus.tensor([1, 1, 2]))
@@ -108,7 +108,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 
 
 def corrcoef(input):
-    """The correlation of rows."""
+    """Computes the correlation of rows."""
     c = cov(input)
     if c.dim() == 0:
         return c / c

@@ -11,7 +11,7 @@ _nanmedian = namedtuple("nanmedian", ["values", "indices"])
 
 
 def aminmax(input, *, dim=None, keepdim=False):
-    """The minimum and the maximum."""
+    """Computes the minimum and the maximum."""
     return _aminmax(input.amin(dim, keepdim), input.amax(dim, keepdim))
 
 
@@ -26,17 +26,17 @@ def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
 
 
 def nansum(input, dim=None, keepdim=False):
-    """The sum, ignoring NaN."""
+    """Computes the sum, ignoring NaN."""
     return input.masked_fill(input.isnan(), 0).sum(dim, keepdim)
 
 
 def nanmean(input, dim=None, keepdim=False):
-    """The mean, ignoring NaN."""
+    """Computes the mean, ignoring NaN."""
     return nansum(input, dim, keepdim) / (~input.isnan()).sum(dim, keepdim)
 
 
 def _slope(input, spacing, dim, edge_order):
-    """The derivative along an axis by differences: `spacing` is a number, or the coordinates of the elements."""
+    """Computes the derivative along an axis by differences: `spacing` is a number, or the coordinates of the elements."""
     x = input.movedim(dim, -1)
     n = x.shape[-1]
     if n <= edge_order:
@@ -71,7 +71,7 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
 
 
 def diff(input, n=1, dim=-1, prepend=None, append=None):
-    """Differences of adjacent elements, applied `n` times, of the input between `prepend` and `append`; for booleans, whether they differ."""
+    """Differences of adjacent elements, applied `n` times, of the input between `prepend` and `append`; for booleans, true where they differ."""
     if input.dim() == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -86,7 +86,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
 
 
 def nanmedian(input, dim=None, keepdim=False):
-    """The lower median, ignoring NaN; along an axis with its position."""
+    """Computes the lower median, ignoring NaN; along an axis with its position."""
     if dim is None:
         return input[~input.isnan()].median()
     values, indices = input.sort(dim)  # NaN is last
@@ -101,7 +101,7 @@ def msort(input):
 
 
 def _pieces(y, x, dx, dim):
-    """The areas of the trapezoids between points."""
+    """Computes the areas of the trapezoids between points."""
     n = y.shape[dim]
     means = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
     if x is None:
@@ -114,12 +114,12 @@ def _pieces(y, x, dx, dim):
 
 
 def trapezoid(y, x=None, *, dx=1.0, dim=-1):
-    """The integral by the trapezoidal rule."""
+    """Computes the integral by the trapezoidal rule."""
     return _pieces(y, x, dx, dim).sum(dim)
 
 
 def cumulative_trapezoid(y, x=None, *, dx=1.0, dim=-1):
-    """The cumulative integral by the trapezoidal rule."""
+    """Computes the cumulative integral by the trapezoidal rule."""
     return _pieces(y, x, dx, dim).cumsum(dim)
 
 
@@ -127,12 +127,12 @@ trapz = trapezoid
 
 
 def dist(input, other, p=2):
-    """The norm of a difference."""
+    """Computes the norm of a difference."""
     return (input - other).reshape(-1).norm(p, 0)
 
 
 def pdist(input, p=2.0):
-    """The distances between all pairs of rows."""
+    """Computes the distances between all pairs of rows."""
     pairs = [(i, j) for i in range(input.shape[0]) for j in range(i + 1, input.shape[0])]
     first, second = (as_tensor([pair[k] for pair in pairs], dtype=int64) for k in (0, 1))
     return (input[first] - input[second]).norm(p, 1)

@@ -5,7 +5,7 @@ from .._native import arange, cat, complex, pad, stack, zeros
 
 
 def _window(window, win_length, n_fft, dtype):
-    """A window padded to `n_fft` samples."""
+    """Returns a window padded to `n_fft` samples."""
     win_length = n_fft if win_length is None else win_length
     if not 0 < win_length <= n_fft:
         raise RuntimeError(f"expected 0 < win_length <= n_fft, but got win_length={win_length}")
@@ -43,7 +43,7 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
 
 def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None,
           return_complex=False):
-    """The inverse of `stft`: the signal whose spectra are nearest in least squares."""
+    """Computes the inverse of `stft`: the signal whose spectra are nearest in least squares."""
     if not input.is_complex():
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
     hop = n_fft // 4 if hop_length is None else hop_length
@@ -73,7 +73,7 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
     places = (arange(count).unsqueeze(1) * hop + arange(n_fft)).reshape(-1)
 
     def laid(rows):
-        """Adds overlapping frames."""
+        """Adds overlapping frames to one signal."""
         if rows.is_complex():
             return complex(laid(rows.real), laid(rows.imag))
         flat = rows.reshape(rows.shape[0], -1)

@@ -4,7 +4,7 @@ from ..transforms import while_loop
 
 
 def gcd(input, other):
-    """The greatest common divisor."""
+    """Computes the greatest common divisor."""
     together = input + other * 0
     if together.is_floating_point() or together.is_complex():
         raise NotImplementedError(f"gcd is for integers, not for {together.dtype}")
@@ -19,6 +19,6 @@ def _euclid(pair):
 
 
 def lcm(input, other):
-    """The least common multiple; 0 if either is 0."""
+    """Computes the least common multiple; 0 if either is 0."""
     divisor = gcd(input, other)
     return (input // divisor.masked_fill(divisor == 0, 1) * other).abs()

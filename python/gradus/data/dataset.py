@@ -1,4 +1,4 @@
-"""Data sets: anything with a length and items, and ways to join and split them."""
+"""Data sets: objects with a length and items; functions that join and split them."""
 
 import bisect
 import itertools

@@ -11,7 +11,7 @@ _DRAWN = 1024
 
 
 class Sampler:
-    """Indices of items, in the order to read them: subclasses define `__iter__`. `Sampler[int]` is the same class.
+    """Yields indices of items in the order to read them; subclasses define `__iter__`. `Sampler[int]` is the same class.
 
     >>> from gradus.data import DataLoader, Sampler
     >>> class Backwards(Sampler):

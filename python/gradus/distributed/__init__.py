@@ -64,7 +64,7 @@ class ProcessGroup:
 
 
 def _absent(name):
-    """A function that raises: it needs other processes."""
+    """Returns a function that raises: it needs other processes."""
 
     def raising(*args, **kwargs):
         raise RuntimeError(f"{name}: no process group is initialized, and none can be: processes do not train together here")

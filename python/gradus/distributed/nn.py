@@ -1,4 +1,4 @@
-"""Exchanges between processes that gradients flow through: there is one process, so each raises.
+"""Differentiable exchanges between processes. There is one process, so each raises an error.
 
 >>> import gradus.distributed.nn
 >>> gradus.distributed.nn.all_reduce(gradus.ones(2))

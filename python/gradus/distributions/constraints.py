@@ -21,7 +21,7 @@ class Constraint:
 
 
 def independent(base, dims):
-    """A condition that holds if another holds along all of the last axes."""
+    """Returns a condition that holds if another holds along all of the last axes."""
 
     def check(value):
         found = base.check(value)

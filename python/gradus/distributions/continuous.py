@@ -42,23 +42,23 @@ class Normal(LocScale):
         return self.loc + self.scale * randn(self._extended(sample_shape), dtype=self.loc.dtype)
 
     def log_prob(self, value):
-        """The logarithm of the density."""
+        """Computes the logarithm of the density."""
         if self._validate_args:
             self._validate_sample(value)
         return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value):
-        """The cumulative distribution function."""
+        """Computes the cumulative distribution function."""
         if self._validate_args:
             self._validate_sample(value)
         return 0.5 * (1 + ((value - self.loc) / self.scale / math.sqrt(2)).erf())
 
     def icdf(self, value):
-        """The inverse cumulative distribution function."""
+        """Computes the inverse cumulative distribution function."""
         return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
 
@@ -106,22 +106,22 @@ class Uniform(Distribution):
         return self.low + (self.high - self.low) * rand(self._extended(sample_shape), dtype=self.low.dtype)
 
     def log_prob(self, value):
-        """The logarithm of the density."""
+        """Computes the logarithm of the density."""
         if self._validate_args:
             self._validate_sample(value)
         inside = (value >= self.low) & (value < self.high)
         return where(inside, -(self.high - self.low).log(), -math.inf)
 
     def cdf(self, value):
-        """The cumulative distribution function."""
+        """Computes the cumulative distribution function."""
         if self._validate_args:
             self._validate_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
     def icdf(self, value):
-        """The inverse cumulative distribution function."""
+        """Computes the inverse cumulative distribution function."""
         return self.low + (self.high - self.low) * value
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return (self.high - self.low).log()

@@ -25,13 +25,13 @@ def _gamma(concentration):
     if not concentration.requires_grad or not is_grad_enabled():
         return x
     with no_grad():
-        slope = _moves(wide, x)
+        slope = _draw_derivative(wide, x)
     return x + slope * (concentration.double() - wide)
 
 
-def _moves(a, x):
-    """The derivative of a gamma draw `x` by its concentration `a` at constant quantile: the distribution function is
-    a series in `x`, and so are both its derivatives. For large `a`, the cube root of a draw is nearly normal."""
+def _draw_derivative(a, x):
+    """Computes the derivative of a gamma draw `x` with respect to its concentration `a` at constant quantile. The distribution function
+    and both its derivatives are computed by a series in `x`. For large `a`, the cube root of a draw is nearly normal."""
     large = a > 1e3
     few, draws = where(large, 1.0, a), where(large, 1.0, x)
     term, above = draws / few, (few + 1).digamma() - draws.log()
@@ -54,7 +54,7 @@ class _Sampled(Distribution):
             return own.to(getattr(self, next(iter(self._parts))).dtype)
 
     def log_prob(self, value):
-        """The logarithm of the density or probability."""
+        """Computes the logarithm of the density or probability."""
         if self._validate_args:
             self._validate_sample(value)
         return self._log_prob(value)
@@ -112,7 +112,7 @@ class Gamma(_OfGamma):
         return a.xlogy(self.rate) + (a - 1).xlogy(value) - self.rate * value - a.lgamma()
 
     def cdf(self, value):
-        """The cumulative distribution function.
+        """Computes the cumulative distribution function.
 
         >>> import gradus
         >>> round(gradus.distributions.Gamma(1.0, 1.0).cdf(gradus.tensor(2.0)).item(), 4)
@@ -123,7 +123,7 @@ class Gamma(_OfGamma):
         return igamma(self.concentration, self.rate * value)
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1 - a) * a.digamma()
 
@@ -194,7 +194,7 @@ class Dirichlet(_OfGamma):
         return (a - 1).xlogy(value).sum(-1) + a.sum(-1).lgamma() - a.lgamma().sum(-1)
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         a, n = self.concentration, self.concentration.shape[-1]
         whole = a.sum(-1)
         return a.lgamma().sum(-1) - whole.lgamma() - (n - whole) * whole.digamma() - ((a - 1) * a.digamma()).sum(-1)
@@ -217,7 +217,7 @@ class Beta(_OfGamma):
         super().__init__(self.concentration1.shape, validate_args=validate_args)
 
     def _shares(self):
-        """The concentrations of both parameters."""
+        """Returns the concentrations of both parameters."""
         return Dirichlet(stack([self.concentration1, self.concentration0], -1), validate_args=False)
 
     @property
@@ -243,7 +243,7 @@ class Beta(_OfGamma):
         return self._shares()._log_prob(stack([value, 1 - value], -1))
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return self._shares().entropy()
 
 

@@ -78,7 +78,7 @@ class Categorical(Distribution):
             return multinomial(rows, max(draws, 1), True)[:, :draws].t().reshape(shape)
 
     def log_prob(self, value):
-        """The logarithm of the probability of a class."""
+        """Computes the logarithm of the probability of a class."""
         if self._validate_args:
             self._validate_sample(value)
         index = value.long().unsqueeze(-1)
@@ -87,12 +87,12 @@ class Categorical(Distribution):
         return logits.gather(-1, index.expand(shape)).squeeze(-1)
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         low = finfo(self.logits.dtype).min
         return -(self.logits.clamp(min=low) * self.probs).sum(-1)
 
     def enumerate_support(self, expand=True):
-        """All classes."""
+        """Returns all classes."""
         n = self.logits.shape[-1]
         values = arange(n).reshape(n, *[1] * len(self._batch))
         return values.expand(n, *self._batch) if expand else values
@@ -147,7 +147,7 @@ class Bernoulli(Distribution):
             return (rand(self._extended(sample_shape), dtype=probs.dtype) < probs).to(probs.dtype)
 
     def log_prob(self, value):
-        """The logarithm of the probability of 0 or 1."""
+        """Computes the logarithm of the probability of 0 or 1."""
         if self._validate_args:
             self._validate_sample(value)
         value = value.to(self.logits.dtype)
@@ -155,7 +155,7 @@ class Bernoulli(Distribution):
         return -F.binary_cross_entropy_with_logits(self.logits.expand(shape), value.expand(shape), reduction="none")
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
 
@@ -199,11 +199,11 @@ class OneHotCategorical(Categorical):
         return self._hot(self._classes().sample(sample_shape))
 
     def log_prob(self, value):
-        """The logarithm of the probability of a class."""
+        """Computes the logarithm of the probability of a class."""
         if self._validate_args:
             self._validate_sample(value)
         return self._classes().log_prob(value.argmax(-1))
 
     def enumerate_support(self, expand=True):
-        """All classes."""
+        """Returns all classes."""
         return self._hot(self._classes().enumerate_support(expand))

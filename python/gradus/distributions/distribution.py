@@ -20,7 +20,7 @@ _COMPUTING = "sample rsample log_prob cdf icdf entropy _draw enumerate_support".
 
 
 def _on_cpu(distribution):
-    """The distribution with all its tensors in host memory."""
+    """Returns the distribution with all its tensors in host memory."""
     twin = copy.copy(distribution)
     parts = vars(distribution).items()
     twin.__dict__.update({name: _on_cpu(v) if isinstance(v, Distribution) else moved(v, "cpu") for name, v in parts})
@@ -28,13 +28,13 @@ def _on_cpu(distribution):
 
 
 def _where(distribution):
-    """The device of its tensors, if that is not the CPU."""
+    """Returns the device of a distribution's tensors, or `None` if that is the CPU."""
     parts = list(vars(distribution).values())
     return first(parts) or next(filter(None, (_where(part) for part in parts if isinstance(part, Distribution))), None)
 
 
 def _near(method):
-    """Wraps a method to make tensors on the device of the parameters. If the device lacks a dtype, it runs on the CPU."""
+    """Wraps a method so that it makes tensors on the device of the parameters. If the device lacks a dtype, the method runs on the CPU."""
 
     @functools.wraps(method)
     def call(self, *args, **kwargs):
@@ -54,9 +54,9 @@ def _near(method):
 
 
 class Distribution:
-    """The base of all distributions: `batch_shape` of independent ones, each over an `event_shape`.
+    """The base of all distributions: independent distributions of shape `batch_shape`, each over values of shape `event_shape`.
 
-    A subclass defines constraints on its parameters (`arg_constraints`) and values (`support`), and which axes its
+    A subclass defines constraints on its parameters (`arg_constraints`) and values (`support`), and the number of axes that its
     tensors have after those of the batch (`_parts`).
     """
 
@@ -112,7 +112,7 @@ class Distribution:
                              f"distribution {self!r}, but found invalid values:\n{value.detach()}")
 
     def expand(self, batch_shape, _instance=None):
-        """The distribution with its parameters broadcast to another batch shape.
+        """Returns the distribution with its parameters broadcast to another batch shape.
 
         >>> import gradus
         >>> gradus.distributions.Normal(0.0, 1.0).expand((2, 3)).batch_shape
@@ -126,7 +126,7 @@ class Distribution:
         return new
 
     def perplexity(self):
-        """The exponential of the entropy."""
+        """Computes the exponential of the entropy."""
         return self.entropy().exp()
 
     def __repr__(self):
@@ -157,19 +157,19 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__} has no differentiable draws; use sample()")
 
     def log_prob(self, value):
-        """The logarithm of the density or probability of a value."""
+        """Computes the logarithm of the density or probability of a value."""
         raise NotImplementedError(f"{type(self).__name__} has no log_prob")
 
     def cdf(self, value):
-        """The cumulative distribution function."""
+        """Computes the cumulative distribution function."""
         raise NotImplementedError(f"{type(self).__name__} has no cdf")
 
     def icdf(self, value):
-        """The inverse cumulative distribution function."""
+        """Computes the inverse cumulative distribution function."""
         raise NotImplementedError(f"{type(self).__name__} has no icdf")
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         raise NotImplementedError(f"{type(self).__name__} has no entropy")
 
     @property

@@ -15,7 +15,7 @@ from .multivariate import MultivariateNormal
 
 
 def kl_divergence(p, q):
-    """The Kullback-Leibler divergence of `p` from `q`, two distributions of one kind.
+    """Computes the Kullback-Leibler divergence of `p` from `q`, two distributions of one kind.
 
     >>> import gradus
     >>> from gradus.distributions import Normal, kl_divergence
@@ -26,7 +26,8 @@ def kl_divergence(p, q):
 
 
 def _between(p, q):
-    """Returns the function registered for two classes; of several matching pairs the most specific, first class first."""
+    """Returns the function registered for two classes. Of several matching pairs, returns that of the most specific first class, then
+    of the most specific second class."""
     near = [(far_p, far_q, one, other) for one, other in _REGISTERED
             if (far_p := _far(p, one)) is not None and (far_q := _far(q, other)) is not None]
     if not near:

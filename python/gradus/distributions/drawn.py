@@ -22,7 +22,7 @@ class _Drawn(Distribution):
         return self.icdf(rand(self._extended(sample_shape), dtype=dtype).clamp(tiny, 1 - tiny))
 
     def log_prob(self, value):
-        """The logarithm of the density."""
+        """Computes the logarithm of the density."""
         if self._validate_args:
             self._validate_sample(value)
         return self._log_prob(value)
@@ -45,15 +45,15 @@ class _Scaled(LocScale, _Drawn):
         return self._density((value - self.loc) / self.scale) - self.scale.log()
 
     def cdf(self, value):
-        """The cumulative distribution function."""
+        """Computes the cumulative distribution function."""
         return self._below((value - self.loc) / self.scale)
 
     def icdf(self, value):
-        """The inverse cumulative distribution function."""
+        """Computes the inverse cumulative distribution function."""
         return self.loc + self.scale * self._where(value)
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return self._entropy + self.scale.log()
 
 
@@ -152,15 +152,15 @@ class Exponential(_Drawn):
         return self.rate.log() - self.rate * value
 
     def cdf(self, value):
-        """The cumulative distribution function."""
+        """Computes the cumulative distribution function."""
         return -(-self.rate * value).expm1()
 
     def icdf(self, value):
-        """The inverse cumulative distribution function."""
+        """Computes the inverse cumulative distribution function."""
         return -(-value).log1p() / self.rate
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return 1 - self.rate.log()
 
 
@@ -197,21 +197,21 @@ class LogNormal(Normal):
         return super().rsample(sample_shape).exp()
 
     def log_prob(self, value):
-        """The logarithm of the density."""
+        """Computes the logarithm of the density."""
         if self._validate_args:
             self._validate_sample(value)
         return self._normal().log_prob(value.log()) - value.log()
 
     def cdf(self, value):
-        """The cumulative distribution function."""
+        """Computes the cumulative distribution function."""
         return self._normal().cdf(value.log())
 
     def icdf(self, value):
-        """The inverse cumulative distribution function."""
+        """Computes the inverse cumulative distribution function."""
         return super().icdf(value).exp()
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return super().entropy() + self.loc
 
 
@@ -253,13 +253,13 @@ class HalfNormal(_Drawn):
         return (self._normal().log_prob(value) + math.log(2)).masked_fill(value < 0, -math.inf)
 
     def cdf(self, value):
-        """The cumulative distribution function."""
+        """Computes the cumulative distribution function."""
         return 2 * self._normal().cdf(value) - 1
 
     def icdf(self, value):
-        """The inverse cumulative distribution function."""
+        """Computes the inverse cumulative distribution function."""
         return self._normal().icdf((value + 1) / 2)
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return self._normal().entropy() - math.log(2)

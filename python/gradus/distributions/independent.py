@@ -46,15 +46,15 @@ class Independent(Distribution):
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value):
-        """The logarithm of the density or probability of a value."""
+        """Computes the logarithm of the density or probability of a value."""
         return self._summed(self.base_dist.log_prob(value))
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return self._summed(self.base_dist.entropy())
 
     def expand(self, batch_shape, _instance=None):
-        """The distribution with its parameters broadcast to another batch shape."""
+        """Returns the distribution with its parameters broadcast to another batch shape."""
         taken = self._event[:self.reinterpreted_batch_ndims]
         return Independent(self.base_dist.expand((*batch_shape, *taken)), self.reinterpreted_batch_ndims)
 

@@ -88,7 +88,7 @@ class MultivariateNormal(Located):
         return self._factor.diagonal(0, -2, -1).log().sum(-1)
 
     def log_prob(self, value):
-        """The logarithm of the density."""
+        """Computes the logarithm of the density."""
         if self._validate_args:
             self._validate_sample(value)
         away = (value - self.loc).unsqueeze(-1)
@@ -97,5 +97,5 @@ class MultivariateNormal(Located):
         return -0.5 * (self.loc.shape[-1] * math.log(2 * math.pi) + (whitened**2).sum(-1)) - self._half_log_det()
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return 0.5 * self.loc.shape[-1] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()

@@ -42,7 +42,7 @@ class LogitRelaxedBernoulli(_Soft):
         return (u.log() - (-u).log1p() + self.logits) / self.temperature
 
     def log_prob(self, value):
-        """The logarithm of the density."""
+        """Computes the logarithm of the density."""
         away = self.logits - value * self.temperature
         return self.temperature.log() + away - 2 * F.softplus(away)
 
@@ -64,7 +64,7 @@ class ExpRelaxedCategorical(_Soft):
         return ((self.logits - (-u.log()).log()) / self.temperature).log_softmax(-1)
 
     def log_prob(self, value):
-        """The logarithm of the density."""
+        """Computes the logarithm of the density."""
         n = self.logits.shape[-1]
         return (self.logits - value * self.temperature).log_softmax(-1).sum(-1) + math.lgamma(n) + (n - 1) * self.temperature.log()
 

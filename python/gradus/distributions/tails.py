@@ -51,7 +51,7 @@ class StudentT(_OfGamma):
         return -0.5 * (df + 1) * (y * y / df).log1p() - scale
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         df, half, more = self.df, self.df / 2, (self.df + 1) / 2
         whole = half.lgamma() + math.lgamma(0.5) - more.lgamma()
         return self.scale.log() + more * (more.digamma() - half.digamma()) + 0.5 * df.log() + whole
@@ -97,7 +97,7 @@ class InverseGamma(_OfGamma):
         return inverse._log_prob(1 / value) - 2 * value.log()
 
     def cdf(self, value):
-        """The cumulative distribution function.
+        """Computes the cumulative distribution function.
 
         >>> import gradus
         >>> round(gradus.distributions.InverseGamma(1.0, 1.0).cdf(gradus.tensor(2.0)).item(), 4)
@@ -108,7 +108,7 @@ class InverseGamma(_OfGamma):
         return igammac(self.concentration, self.rate / value)
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         a = self.concentration
         return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
 
@@ -153,15 +153,15 @@ class Weibull(_Drawn):
         return (k / self.scale).log() + (k - 1) * x.log() - x**k
 
     def cdf(self, value):
-        """The cumulative distribution function."""
+        """Computes the cumulative distribution function."""
         return -(-((value / self.scale) ** self.concentration)).expm1()
 
     def icdf(self, value):
-        """The inverse cumulative distribution function."""
+        """Computes the inverse cumulative distribution function."""
         return self.scale * (-(-value).log1p()) ** (1 / self.concentration)
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         euler = 0.5772156649015329
         return euler * (1 - 1 / self.concentration) + (self.scale / self.concentration).log() + 1
 
@@ -207,15 +207,15 @@ class Pareto(_Drawn):
         return self.alpha.log() + self.alpha * self.scale.log() - (self.alpha + 1) * value.log()
 
     def cdf(self, value):
-        """The cumulative distribution function."""
+        """Computes the cumulative distribution function."""
         return 1 - (self.scale / value) ** self.alpha
 
     def icdf(self, value):
-        """The inverse cumulative distribution function."""
+        """Computes the inverse cumulative distribution function."""
         return self.scale * (-(-value).log1p() / self.alpha).exp()
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return (self.scale / self.alpha).log() + 1 + 1 / self.alpha
 
 
@@ -254,13 +254,13 @@ class HalfCauchy(_Drawn):
         return (math.log(2 / math.pi) - self.scale.log() - ((value / self.scale) ** 2).log1p()).masked_fill(value < 0, -math.inf)
 
     def cdf(self, value):
-        """The cumulative distribution function."""
+        """Computes the cumulative distribution function."""
         return 2 * (value / self.scale).atan() / math.pi
 
     def icdf(self, value):
-        """The inverse cumulative distribution function."""
+        """Computes the inverse cumulative distribution function."""
         return self.scale * (math.pi / 2 * value).tan()
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return math.log(2 * math.pi) + self.scale.log()

@@ -44,7 +44,7 @@ class TransformedDistribution(Distribution):
         return self._moved(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value):
-        """The logarithm of the density."""
+        """Computes the logarithm of the density."""
         total = 0.0
         for transform in reversed(self.transforms):
             before = transform.inv(value)
@@ -55,17 +55,17 @@ class TransformedDistribution(Distribution):
         return self.base_dist.log_prob(value) + total
 
     def cdf(self, value):
-        """The cumulative distribution function, for increasing functions."""
+        """Computes the cumulative distribution function, for increasing functions."""
         for transform in reversed(self.transforms):
             value = transform.inv(value)
         return self.base_dist.cdf(value)
 
     def icdf(self, value):
-        """The inverse cumulative distribution function, for increasing functions."""
+        """Computes the inverse cumulative distribution function, for increasing functions."""
         return self._moved(self.base_dist.icdf(value))
 
     def expand(self, batch_shape, _instance=None):
-        """The distribution with its parameters broadcast to another batch shape."""
+        """Returns the distribution with its parameters broadcast to another batch shape."""
         new = copy.copy(self)  # keeps its class, whose parameters are those of the base
         new.base_dist, new._batch = self.base_dist.expand(batch_shape), tuple(batch_shape)
         return new
@@ -91,7 +91,7 @@ class MixtureSameFamily(Distribution):
     support = property(lambda self: self.component_distribution.support)
 
     def _shares(self):
-        """The mixture weights, broadcast to the event axes."""
+        """Computes the mixture weights, broadcast to the event axes."""
         shares = self.mixture_distribution.probs
         return shares.reshape(*shares.shape, *[1] * len(self._event))
 
@@ -110,11 +110,11 @@ class MixtureSameFamily(Distribution):
         return self._over(own.variance + (own.mean - around) ** 2)
 
     def cdf(self, value):
-        """The cumulative distribution function."""
+        """Computes the cumulative distribution function."""
         return (self.component_distribution.cdf(value.unsqueeze(-1)) * self.mixture_distribution.probs).sum(-1)
 
     def log_prob(self, value):
-        """The logarithm of the density or probability."""
+        """Computes the logarithm of the density or probability."""
         each = self.component_distribution.log_prob(value.unsqueeze(-1 - len(self._event)))
         return (each + self.mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 
@@ -129,7 +129,7 @@ class MixtureSameFamily(Distribution):
             return drawn.gather(axis % drawn.dim(), places).squeeze(axis).reshape(shape)
 
     def expand(self, batch_shape, _instance=None):
-        """The distribution with its parameters broadcast to another batch shape."""
+        """Returns the distribution with its parameters broadcast to another batch shape."""
         own = self.component_distribution
         return MixtureSameFamily(self.mixture_distribution.expand(batch_shape), own.expand((*batch_shape, own._batch[-1])))
 

@@ -24,7 +24,7 @@ class Transform:
 
     def __call__(self, x):
         y = self._call(x)
-        if self._cache_size:  # the inverse of the last result is cached, also where rounding would lose it
+        if self._cache_size:  # the argument of the last result is cached, because the inverse may lose it by rounding
             self._last = x, y
         return y
 
@@ -52,7 +52,7 @@ class _Inverse(Transform):
         return self._of(x)
 
     def log_abs_det_jacobian(self, y, x):
-        """The negated value of the inverted function."""
+        """Computes the negated value of the inverted function."""
         return -self._of.log_abs_det_jacobian(x, y)
 
     @property
@@ -65,7 +65,7 @@ class _Pointwise(Transform):
     """Base of elementwise functions: a class defines the function, its inverse, and the logarithm of the slope at `x`."""
 
     def log_abs_det_jacobian(self, x, y):
-        """The logarithm of the slope."""
+        """Computes the logarithm of the slope."""
         return self._log_slope(x)
 
 
@@ -140,7 +140,7 @@ class AffineTransform(Transform):
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x, y):
-        """The logarithm of the slope."""
+        """Computes the logarithm of the slope."""
         slope = self.scale if isinstance(self.scale, Tensor) else as_tensor(self.scale, dtype=x.dtype)
         slope = slope.abs().log().expand(x.shape)
         return slope.flatten(-self.event_dim).sum(-1) if self.event_dim else slope
@@ -175,7 +175,7 @@ class ComposeTransform(Transform):
         return y
 
     def log_abs_det_jacobian(self, x, y):
-        """The sum over all functions."""
+        """Computes the sum over all functions."""
         total = 0.0
         for part in self.parts:
             out = part(x)

@@ -39,8 +39,8 @@ class _Tried(_Sampled):
 
 
 def _successes(n, p):
-    """Binomial draws. For many trials, the median of as many uniform draws determines those on one side of it
-    (Devroye, Non-Uniform Random Variate Generation, X.4.3); the last few are drawn one by one."""
+    """Draws from binomial distributions. For many trials, draws the median of as many uniform draws, and continues with the draws on one
+    side of it (Devroye, Non-Uniform Random Variate Generation, X.4.3). The last few draws are made one by one."""
     found, n, p = zeros(tuple(n.shape), dtype=n.dtype), n.clone(), p.clone()
     while bool((n > 16).any()):
         middle = (n / 2).floor() + 1
@@ -100,13 +100,13 @@ class Binomial(_Tried):
         return ways + value * self.logits - n * F.softplus(self.logits)
 
     def entropy(self):
-        """The entropy; all must have the same `total_count`."""
+        """Computes the entropy; all must have the same `total_count`."""
         values = self.enumerate_support(False)
         log = self._log_prob(values)
         return -(log.exp() * log).sum(0)
 
     def enumerate_support(self, expand=True):
-        """All values; all must have the same `total_count`."""
+        """Returns all values; all must have the same `total_count`."""
         most = int(self.total_count.max())
         if int(self.total_count.min()) != most:
             raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
@@ -196,7 +196,7 @@ class Geometric(_Tried):
         return value * (-where(sure, 0.0, self.probs)).log1p() + self.probs.log()
 
     def entropy(self):
-        """The entropy."""
+        """Computes the entropy."""
         return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
 
 
@@ -246,14 +246,14 @@ class Multinomial(Distribution):
         return F.one_hot(drawn, self.logits.shape[-1]).sum(0).to(self.probs.dtype)
 
     def log_prob(self, value):
-        """The logarithm of the probability of these counts."""
+        """Computes the logarithm of the probability of these counts."""
         if self._validate_args:
             self._validate_sample(value)
         logits = self.logits.masked_fill((value == 0) & (self.logits == -float("inf")), 0.0)
         return lgamma(value.sum(-1) + 1) - lgamma(value + 1).sum(-1) + (logits * value).sum(-1)
 
     def entropy(self):
-        """The entropy: that of the ordered draws, minus that of their order."""
+        """Computes the entropy: that of the ordered draws, minus that of the order given the counts."""
         each = Binomial(self.total_count, probs=self.probs, validate_args=False)
         counts = each.enumerate_support(False)
         forgotten = (each._log_prob(counts).exp() * lgamma(counts + 1)).sum((0, -1))

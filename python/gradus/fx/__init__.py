@@ -28,7 +28,7 @@ class _Absent:
 
 
 class Proxy(_Absent):
-    """Stands for PyTorch's class of traced values, for `isinstance`; no value here is an instance."""
+    """PyTorch's class of traced values, so that `isinstance` can name it; no value here is an instance."""
 
 
 class Node(_Absent):
@@ -59,7 +59,7 @@ class GraphModule(Module):
 
 
 def symbolic_trace(root, concrete_args=None):
-    """Raises: functions are traced with `gradus.trace`."""
+    """Raises an error: functions are traced with `gradus.trace`."""
     raise NotImplementedError(f"fx.symbolic_trace {_INSTEAD}")
 
 

@@ -64,7 +64,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if target.numel() and (int(target.min()) < 0 or int(target.max()) >= self.n_classes):
             raise RuntimeError(f"Target values should be in [0, {self.n_classes - 1}], but values in range "
                                f"[{int(target.min())}, {int(target.max())}] were found. ")
-        # Rows of all clusters, in the order of clusters; `order` restores their order.
+        # The results of all clusters, one cluster after the other; `order` restores the order of the rows.
         head = F.log_softmax(self.head(input), dim=1)
         parts, places = [], []
         for i, (low, high) in enumerate(zip([0, *self.cutoffs], self.cutoffs)):
@@ -92,7 +92,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return cat(parts, 1)
 
     def predict(self, input):
-        """The most probable class of each row."""
+        """Returns the most probable class of each row."""
         return self.log_prob(input).argmax(dim=1)
 
 

@@ -277,11 +277,11 @@ class _Named(_Held):
         del self._entries()[key]
 
     def keys(self):
-        """The names."""
+        """Returns the names."""
         return self._entries().keys()
 
     def values(self):
-        """The entries."""
+        """Returns the entries."""
         return self._entries().values()
 
     def items(self):
@@ -289,7 +289,7 @@ class _Named(_Held):
         return self._entries().items()
 
     def get(self, key, default=None):
-        """The entry of a name, or a default."""
+        """Returns the entry of a name, or a default."""
         return self._entries().get(key, default)
 
     def pop(self, key):
@@ -374,11 +374,11 @@ class ParameterDict(Module):
         return key in self._keys
 
     def keys(self):
-        """The names."""
+        """Returns the names."""
         return self._keys.keys()
 
     def values(self):
-        """The entries."""
+        """Returns the entries."""
         return [self[key] for key in self._keys]
 
     def items(self):
@@ -386,11 +386,11 @@ class ParameterDict(Module):
         return [(key, self[key]) for key in self._keys]
 
     def get(self, key, default=None):
-        """The entry of a name, or a default."""
+        """Returns the entry of a name, or a default."""
         return self[key] if key in self._keys else default
 
     def setdefault(self, key, default=None):
-        """The entry of a name; adds the default if there is none."""
+        """Returns the entry of a name; adds the default if there is none."""
         if key not in self._keys:
             self[key] = default
         return self[key]
@@ -412,11 +412,11 @@ class ParameterDict(Module):
             del self[key]
 
     def copy(self):
-        """A copy of the dictionary."""
+        """Returns a copy of the dictionary."""
         return type(self)(OrderedDict(self.items()))
 
     def fromkeys(self, keys, default=None):
-        """A dictionary of these names, each with the default."""
+        """Returns a dictionary of these names, each with the default."""
         return type(self)(OrderedDict((key, default) for key in keys))
 
     def update(self, parameters):

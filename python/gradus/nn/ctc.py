@@ -7,7 +7,7 @@ _NEVER = -1e30
 
 
 def _labels(targets, lengths):
-    """Returns labels as one padded row per sample."""
+    """Converts labels to one padded row per sample."""
     if targets.dim() == 2:
         return targets.long()
     rows, start, most = [], 0, max([*lengths, 1])
@@ -19,7 +19,8 @@ def _labels(targets, lengths):
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
-    """The negative logarithm of the probability of labels, given those of classes `(T, N, C)` at each time.
+    """Computes the negative logarithm of the probability of labels, given the log-probabilities `(T, N, C)` of classes
+    at each time step.
 
     >>> import gradus
     >>> log_probs = gradus.full((2, 1, 2), 0.5).log()

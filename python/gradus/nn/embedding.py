@@ -14,7 +14,7 @@ _with_scaled_gradient.defvjp(lambda inputs, outputs, cotangents: [cotangents[0] 
 
 
 def _by_frequency(rows, indices, count):
-    """The rows, with gradients divided by the frequency of their index."""
+    """Returns the rows, with gradients divided by the frequency of their index."""
     flat = indices.reshape(-1)
     times = zeros((count,), dtype=float64).scatter_add(0, flat, ones(flat.shape, dtype=float64))
     scale = (1 / times[flat]).reshape(*indices.shape, 1).to(rows.dtype)

@@ -46,7 +46,7 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
 
 
 def _adaptive_max_pool(input, output_size, return_indices, axes, pool):
-    """The native pool, and the positions of the maxima: the window of output `i` of `k` over `n` is `i·n/k … (i+1)·n/k`, rounded outwards."""
+    """Computes the native pool, and the positions of the maxima: the window of output `i` of `k` over `n` is `i·n/k … (i+1)·n/k`, rounded outwards."""
     sizes = list(output_size) if isinstance(output_size, (tuple, list)) else [output_size] * axes
     if len(sizes) != axes or input.dim() < axes + 1:
         raise ValueError(f"an adaptive pool over {axes} axes of {tuple(input.shape)} cannot have the size {output_size}")
@@ -69,17 +69,17 @@ def _adaptive_max_pool(input, output_size, return_indices, axes, pool):
 
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):
-    """The maxima of `output_size` windows; with `return_indices` also their positions."""
+    """Computes the maxima of `output_size` windows; with `return_indices` also their positions."""
     return _adaptive_max_pool(input, output_size, return_indices, 1, _native.adaptive_max_pool1d)
 
 
 def adaptive_max_pool2d(input, output_size, return_indices=False):
-    """The maxima of `output_size` windows; with `return_indices` also their positions."""
+    """Computes the maxima of `output_size` windows; with `return_indices` also their positions."""
     return _adaptive_max_pool(input, output_size, return_indices, 2, _native.adaptive_max_pool2d)
 
 
 def adaptive_max_pool3d(input, output_size, return_indices=False):
-    """The maxima of `output_size` windows; with `return_indices` also their positions."""
+    """Computes the maxima of `output_size` windows; with `return_indices` also their positions."""
     return _adaptive_max_pool(input, output_size, return_indices, 3, _native.adaptive_max_pool3d)
 
 
@@ -102,8 +102,8 @@ adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max
 def _dropout_channels(input, p, training, axes):
     """Drops complete channels: one draw for each, broadcast over the axes after it.
 
-    As in PyTorch the channels are the second axis. Without a batch they are the first axis for one axis of positions only, and inputs
-    with other numbers of axes than 2 or 3 positions allow are accepted with a warning.
+    As in PyTorch the channels are the second axis. Without a batch they are the first axis, but only for one axis of positions. With 2
+    or 3 axes of positions, inputs of other ranks are accepted with a warning.
     """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -141,7 +141,7 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
 
 
 def _alpha_dropout(input, p, training, shape):
-    """Sets elements to the limit of `selu` by one draw per element of `shape`, then restores mean and variance."""
+    """Sets elements to the lower limit of `selu`, with one draw per element of `shape`, then restores mean and variance."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0.0:
@@ -155,7 +155,7 @@ def _alpha_dropout(input, p, training, shape):
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """Sets elements to the limit of `selu`, and scales to keep mean and variance."""
+    """Sets elements to the lower limit of `selu`, and scales the result to keep mean and variance."""
     return _alpha_dropout(input, p, training, tuple(input.shape))
 
 
@@ -167,7 +167,7 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
-    """A differentiable draw from a categorical distribution (Gumbel-softmax); with `hard`, one-hot."""
+    """Returns a differentiable draw from a categorical distribution (Gumbel-softmax); with `hard`, one-hot."""
     uniform = rand_like(logits).clamp(min=1e-30)
     soft = softmax((logits - (-uniform.log()).log()) / tau, dim=dim)
     if not hard:
@@ -178,7 +178,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
-    """`x` where positive, else a random multiple of it; the mean multiple if not training."""
+    """Multiplies negative elements by random numbers, or by the mean of these numbers if not `training`."""
     if not training:
         return leaky_relu(input, (lower + upper) / 2)
     slope = rand_like(input) * (upper - lower) + lower
@@ -186,19 +186,19 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
 
 
 def _lp_pool(pool, input, norm_type, kernel_size, axes, stride, ceil_mode):
-    """The p-norm of each window, computed from the mean."""
+    """Computes the p-norm of each window, from the mean of the powers that `pool` returns."""
     elements = math.prod(kernel_size) if isinstance(kernel_size, (tuple, list)) else kernel_size**axes
     mean = pool(input**norm_type, kernel_size, stride, 0, ceil_mode)
     return (relu(mean * elements)) ** (1.0 / norm_type)
 
 
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The norm of each window over one axis."""
+    """Computes the norm of each window over one axis."""
     return _lp_pool(avg_pool1d, input, norm_type, kernel_size, 1, stride, ceil_mode)
 
 
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The norm of each window over two axes."""
+    """Computes the norm of each window over two axes."""
     return _lp_pool(avg_pool2d, input, norm_type, kernel_size, 2, stride, ceil_mode)
 
 

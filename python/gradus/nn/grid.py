@@ -10,7 +10,7 @@ _PADDING = ("zeros", "border", "reflection")
 
 
 def affine_grid(theta, size, align_corners=None):
-    """The images of an image's or volume's positions under affine maps, for `grid_sample`.
+    """Applies affine maps to the positions of an image or volume, for `grid_sample`.
 
     `theta` is `(N, 2, 3)` for a size `(N, C, H, W)`, `(N, 3, 4)` for `(N, C, D, H, W)`.
 
@@ -37,7 +37,7 @@ def affine_grid(theta, size, align_corners=None):
         return (2 * places + 1) / n - 1
 
     n, extents = size[0], tuple(size[2:])
-    # The last axis comes first in a position.
+    # The first number of a position belongs to the last axis.
     numbers = [along(m).reshape(-1, *[1] * (axes - 1 - i)).expand(extents) for i, m in enumerate(extents)][::-1]
     points = stack([*numbers, numbers[0] * 0 + 1], -1)
     return (points.reshape(1, -1, axes + 1) @ theta.transpose(1, 2)).reshape(n, *extents, axes)
@@ -54,7 +54,7 @@ def _reflected(x, low, high):
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    """Elements of images `(N, C, H, W)` at positions `(N, h, w, 2)`, or of volumes `(N, C, D, H, W)` at `(N, d, h, w, 3)`.
+    """Samples elements of images `(N, C, H, W)` at positions `(N, h, w, 2)`, or of volumes `(N, C, D, H, W)` at `(N, d, h, w, 3)`.
 
     Positions are from -1 to 1; the first number of a position belongs to the last axis. `mode` is `"bilinear"` (linear along
     each axis), `"nearest"` or `"bicubic"`; `padding_mode` is `"zeros"`, `"border"` or `"reflection"`.
@@ -85,7 +85,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
         return x if padding_mode == "zeros" else x.clamp(0, size - 1)
 
     def at(places):
-        """Elements at integer positions, given per axis as floats; 0 outside."""
+        """Reads elements at integer positions, given per axis as floats; 0 outside."""
         inside, index = None, 0
         for x, size in zip(places, extents):
             within = (x >= 0) & (x <= size - 1)

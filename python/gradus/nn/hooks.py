@@ -62,7 +62,7 @@ class BackwardHooks:
         self.grad_input, self.grad_output, self.waiting = [], [], 0
 
     def watched_inputs(self, args):
-        """Joins the tensors with gradients into one value and returns views of it, so that their gradients arrive together, and only
+        """Replaces the inputs that require gradients by parts of one joined tensor, so that one hook receives all their gradients, and only
         those of this call."""
         given = []
         _map_tensors(args, lambda x: given.append(x) or x)
@@ -86,7 +86,7 @@ class BackwardHooks:
         return [part.reshape(shape) for part, shape in zip(whole.split([shape.numel() for shape in self.shapes]), self.shapes)]
 
     def watched_outputs(self, result):
-        """Joins the results in the same way."""
+        """Replaces the results by copies whose hooks receive their gradients."""
 
         def watch(y):
             self.grad_output.append(None)

@@ -1,6 +1,6 @@
 """`inplace=True` of activations and dropout: the result is written to the argument, as in PyTorch.
 
-Programs rely on it when they read the argument again: after `residual = nn.ReLU(inplace=True)(x)`, `x` is the result.
+Programs that read the argument again rely on this: after `residual = nn.ReLU(inplace=True)(x)`, `x` is the result.
 """
 
 import functools

@@ -11,7 +11,7 @@ from ..linalg import qr
 
 
 def calculate_gain(nonlinearity, param=None):
-    """The recommended scale of weights before a nonlinearity.
+    """Returns the recommended scale of weights before a nonlinearity.
 
     >>> from gradus.nn import init
     >>> round(init.calculate_gain("leaky_relu", 1.0), 6)
@@ -26,7 +26,7 @@ def _calculate_fan_in_and_fan_out(tensor):
 
 @no_grad()
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
-    """Uniform between `a` and `b`.
+    """Fills the tensor with draws that are uniform between `a` and `b`.
 
     >>> import gradus
     >>> bool((gradus.nn.init.uniform_(gradus.empty(100), 2.0, 3.0) >= 2).all())
@@ -48,7 +48,7 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 @no_grad()
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Normal, truncated to the interval from `a` to `b`."""
+    """Fills the tensor with normal draws, truncated to the interval from `a` to `b`."""
 
     drawn = empty(tuple(tensor.shape), dtype=tensor.dtype).uniform_(generator=generator)
     return tensor.copy_(_native._truncated(drawn, mean, std, a, b))
@@ -56,23 +56,23 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 
 @no_grad()
 def constant_(tensor, val):
-    """A constant."""
+    """Fills the tensor with a constant."""
     return tensor.fill_(val)
 
 
 def ones_(tensor):
-    """Ones."""
+    """Fills the tensor with ones."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor):
-    """Zeros."""
+    """Fills the tensor with zeros."""
     return constant_(tensor, 0.0)
 
 
 @no_grad()
 def eye_(tensor):
-    """The identity matrix, truncated or padded to the shape."""
+    """Writes the identity matrix, truncated or padded to the shape."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(_eye_matrix(*tensor.shape))
@@ -80,7 +80,7 @@ def eye_(tensor):
 
 @no_grad()
 def dirac_(tensor, groups=1):
-    """Convolutions that pass as many channels as possible through unchanged."""
+    """Writes convolution weights that pass as many channels as possible through unchanged."""
     if tensor.dim() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups:
@@ -95,18 +95,18 @@ def dirac_(tensor, groups=1):
 
 
 def xavier_uniform_(tensor, gain=1.0, generator=None):
-    """Uniform, with the variance 2 / (fan_in + fan_out)."""
+    """Fills the tensor with uniform draws of the variance 2 / (fan_in + fan_out)."""
     bound = _native._bound(_native._xavier_std(tuple(tensor.shape), gain))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor, gain=1.0, generator=None):
-    """Normal, with the variance 2 / (fan_in + fan_out)."""
+    """Fills the tensor with normal draws of the variance 2 / (fan_in + fan_out)."""
     return normal_(tensor, 0.0, _native._xavier_std(tuple(tensor.shape), gain), generator)
 
 
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
-    """Uniform, with the variance that keeps the scale of activations."""
+    """Fills the tensor with uniform draws of the variance that keeps the scale of activations."""
     if 0 in tensor.shape:
         return tensor
     bound = _native._bound(_native._kaiming_std(tuple(tensor.shape), mode, calculate_gain(nonlinearity, a)))
@@ -114,7 +114,7 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
 
 
 def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
-    """Normal, with the variance that keeps the scale of activations."""
+    """Fills the tensor with normal draws of the variance that keeps the scale of activations."""
     if 0 in tensor.shape:
         return tensor
     std = _native._kaiming_std(tuple(tensor.shape), mode, calculate_gain(nonlinearity, a))
@@ -123,7 +123,7 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
 
 @no_grad()
 def orthogonal_(tensor, gain=1, generator=None):
-    """Orthonormal rows or columns, whichever there are fewer of."""
+    """Makes the rows or columns, whichever there are fewer of, orthonormal."""
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -138,7 +138,7 @@ def orthogonal_(tensor, gain=1, generator=None):
 
 @no_grad()
 def sparse_(tensor, sparsity, std=0.01, generator=None):
-    """Normal, with a fraction of every column set to zero."""
+    """Fills the tensor with normal draws, with a fraction of every column set to zero."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
@@ -152,7 +152,7 @@ _documented(globals())
 
 
 def _older(function):
-    """A function under its deprecated name without the trailing `_`."""
+    """Returns a function under its deprecated name without the trailing `_`."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):

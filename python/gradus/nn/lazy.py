@@ -31,7 +31,7 @@ class LazyModuleMixin(Module):
         before = self.__dict__
         made = self._layer(width, *args, **kwargs)
         parameters, own = before["_parameters"], dict(made.__dict__)
-        for name, lazy in parameters.items():  # the same objects, because an optimizer may hold them already
+        for name, lazy in parameters.items():  # keeps the parameter objects, because an optimizer may hold them already
             if is_lazy(lazy):
                 lazy._take(made._parameters[name])
                 own["_parameters"][name] = lazy
@@ -62,7 +62,7 @@ class LazyModuleMixin(Module):
 
     def extra_repr(self):
         args, kwargs = self._made_with
-        width = kwargs.get("groups", 1)  # any valid size; the true one is unknown yet
+        width = kwargs.get("groups", 1)  # any valid size, because the true one is not known yet
         return self._layer(width, *args, **kwargs).extra_repr().replace(str(width), "0", 1)
 
 

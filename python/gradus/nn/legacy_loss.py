@@ -27,7 +27,7 @@ _ORDER = {
 
 
 def reduction_of(size_average, reduce, reduction):
-    """The `reduction` that the older arguments mean, or the `reduction` argument if they are absent.
+    """Returns the `reduction` that the older arguments mean, or the `reduction` argument if they are absent.
 
     >>> from gradus.nn.legacy_loss import reduction_of
     >>> reduction_of(None, None, "sum"), reduction_of(False, None, "mean"), reduction_of(None, False, "mean")

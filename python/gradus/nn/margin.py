@@ -14,7 +14,7 @@ def _reduced(loss, reduction):
 
 
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="mean"):
-    """The sum of `max(0, margin - x[y] + x[i])^p` over the other classes `i`, divided by the number of classes."""
+    """Computes the sum of `max(0, margin - x[y] + x[i])^p` over the other classes `i`, divided by the number of classes."""
     alone = input.dim() < 2
     x, y = (input.reshape(1, -1), target.reshape(1)) if alone else (input, target)
     right = x.gather(1, y.unsqueeze(1))
@@ -27,7 +27,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="me
 
 
 def multilabel_margin_loss(input, target, reduction="mean"):
-    """The sum of `max(0, 1 - x[y] + x[i])` over labels `y` and other classes `i`. Labels precede the first -1."""
+    """Computes the sum of `max(0, 1 - x[y] + x[i])` over labels `y` and other classes `i`. Labels precede the first -1."""
     alone = input.dim() < 2
     x, y = (input.reshape(1, -1), target.reshape(1, -1)) if alone else (input, target)
     named = (y < 0).cumsum(1) == 0

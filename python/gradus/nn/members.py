@@ -31,7 +31,7 @@ class _Same:
 
     def __init__(self, value):
         self.value = value
-        known = isinstance(value, Tensor) and "_later" not in value.__dict__  # a lazy one has no shape yet
+        known = isinstance(value, Tensor) and "_later" not in value.__dict__  # a lazy parameter has no shape yet
         self.type = (value.dtype, tuple(value.shape)) if known else type(value)
 
     def __eq__(self, other):
@@ -52,7 +52,7 @@ def _plain(value):
 
 
 def settings(module):
-    """The attributes of a module, its members and hooks, for comparison with their later state. Buffers and other tensors
+    """Returns the attributes of a module, its members and hooks, for comparison with their later state. Buffers and other tensors
     are guarded one by one (`_reads.py`), because a function may change them."""
     return [(name, _plain(value)) for name, value in module.__dict__.items()
             if name != "_buffers" and not isinstance(value, Tensor)]
@@ -91,7 +91,7 @@ class Members:
             yield module
 
     def named_children(self):
-        """The direct submodules, each once, with their names.
+        """Returns the direct submodules, each once, with their names.
 
         >>> import gradus
         >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
@@ -105,7 +105,7 @@ class Members:
                 yield name, module
 
     def children(self):
-        """The direct submodules.
+        """Returns the direct submodules.
 
         >>> import gradus
         >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
@@ -127,7 +127,7 @@ class Members:
                 yield f"{path}.{name}" if path else name, value
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
-        """All parameters, each once, with their paths.
+        """Returns all parameters, each once, with their paths.
 
         >>> import gradus
         >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
@@ -137,7 +137,7 @@ class Members:
         yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse=True):
-        """All parameters, each once.
+        """Returns all parameters, each once.
 
         >>> import gradus
         >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
@@ -148,7 +148,7 @@ class Members:
             yield param
 
     def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
-        """All buffers, each once, with their paths.
+        """Returns all buffers, each once, with their paths.
 
         >>> import gradus
         >>> [name for name, _ in gradus.nn.BatchNorm1d(2).named_buffers()]
@@ -157,7 +157,7 @@ class Members:
         yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse=True):
-        """All buffers, each once.
+        """Returns all buffers, each once.
 
         >>> import gradus
         >>> len(list(gradus.nn.BatchNorm1d(2).buffers()))
@@ -167,7 +167,7 @@ class Members:
             yield buffer
 
     def get_submodule(self, target):
-        """The module at a path such as `"encoder.layers.0"`.
+        """Returns the module at a path such as `"encoder.layers.0"`.
 
         >>> import gradus
         >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
@@ -189,7 +189,7 @@ class Members:
         return found
 
     def get_parameter(self, target):
-        """The parameter at a path.
+        """Returns the parameter at a path.
 
         >>> import gradus
         >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
@@ -199,7 +199,7 @@ class Members:
         return self._get_member(target, "_parameters", "parameter")
 
     def get_buffer(self, target):
-        """The buffer at a path.
+        """Returns the buffer at a path.
 
         >>> import gradus
         >>> gradus.nn.BatchNorm1d(2).get_buffer('running_mean')

@@ -52,7 +52,7 @@ class Module(Members):
         put("_backward_pre_hooks", OrderedDict())
 
     def forward(self, *args, **kwargs):
-        """The computation of the module; every subclass defines it.
+        """Computes the result of the module; every subclass defines this method.
 
         >>> import gradus
         >>> layer = gradus.nn.Linear(2, 3)
@@ -126,7 +126,7 @@ class Module(Members):
             super().__setattr__(name, value)
 
     def _settings(self):
-        """The settings that a compiled function depends on: it is recompiled if they change."""
+        """Returns the settings that a compiled function depends on: it is recompiled if they change."""
         return settings(self)
 
     def __getattr__(self, name):
@@ -506,7 +506,7 @@ class Module(Members):
         >>> layer.weight.grad is None
         True
         """
-        traced = is_tracing()  # a program runs later, when there may be gradients
+        traced = is_tracing()  # a compiled program runs later, when there may be gradients
         for param in self.parameters():
             if traced or param.grad is not None:
                 if set_to_none or traced:
@@ -520,7 +520,7 @@ class Module(Members):
         return type(self).__name__
 
     def extra_repr(self):
-        """The additional text of a subclass in its representation.
+        """Returns the additional text of a subclass in its representation.
 
         >>> import gradus
         >>> layer = gradus.nn.Linear(2, 3)

@@ -9,7 +9,7 @@ from .tables import with_shapes
 
 
 def _reset(norm):
-    """Scale one, shift zero."""
+    """Sets scales to one and shifts to zero."""
     if norm.weight is not None:
         init.ones_(norm.weight)
     if norm.bias is not None:
@@ -70,7 +70,7 @@ class _BatchNorm(_NormBase):
         return F.batch_norm(input, mean, var, self.weight, self.bias, self.training or mean is None, self.momentum or 0.0, self.eps)
 
     def _average(self, input):
-        """The weight of a batch in the average of all batches so far, as a tensor for compiled functions."""
+        """Returns the weight of a batch in the average of all batches so far, as a tensor for compiled functions."""
         axes = [0, *range(2, input.dim())]
         share = self.num_batches_tracked.to(input.dtype).reciprocal()
         for kept, new in ((self.running_mean, input.mean(axes)), (self.running_var, input.var(axes))):
@@ -163,7 +163,7 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self):
-        """Scale one, shift zero."""
+        """Sets scales to one and shifts to zero."""
         _reset(self)
 
     def forward(self, input):
@@ -190,7 +190,7 @@ class RMSNorm(Module):
         self.register_parameter("weight", weight)
 
     def reset_parameters(self):
-        """Scale one."""
+        """Sets scales to one."""
         if self.weight is not None:
             init.ones_(self.weight)
 
@@ -220,7 +220,7 @@ class GroupNorm(Module):
         self.register_parameter("bias", Parameter(zeros((num_channels,), **kind)) if affine and bias else None)
 
     def reset_parameters(self):
-        """Scale one, shift zero."""
+        """Sets scales to one and shifts to zero."""
         _reset(self)
 
     def forward(self, input):

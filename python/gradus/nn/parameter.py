@@ -56,12 +56,12 @@ class UninitializedParameter(Parameter):
     device = property(lambda self: self._where, doc="Where it will be.")
 
     def numel(self):
-        """Not known yet."""
+        """Raises an error: the number of elements is not known yet."""
         raise ValueError("Attempted to use an uninitialized parameter: call its layer with an input first")
 
     @property
     def shape(self):
-        """There is none yet."""
+        """Raises an error: the shape is not known yet."""
         raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
                            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one.")
 

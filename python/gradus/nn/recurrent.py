@@ -124,7 +124,7 @@ class RNNBase(Module):
         return {"GRU": _gru_step, "LSTM": _lstm_step}.get(self._kind) or _elman(self.nonlinearity)
 
     def _run(self, input, state, layer, direction, lengths=None):
-        """One layer in one direction over `(T, N, width)`; returns outputs in order of time and the last state.
+        """Runs one layer in one direction over `(T, N, width)`; returns outputs in order of time and the last state.
 
         Sequences that end earlier keep their last state.
         """

@@ -7,14 +7,14 @@ _A = -0.75  # PyTorch's coefficient of the cubic spline
 
 
 def _weights(distance, a=_A):
-    """The weight of a position, by its distance."""
+    """Computes the weight of a position, by its distance."""
     near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
     return near.where(distance <= 1, far).masked_fill(distance >= 2, 0)
 
 
 def _matrix(n, size, scale, align_corners, dtype, cubic=True):
-    """The weights of `n` elements for each of `size`; positions beyond the edge use the element at the edge."""
+    """Computes the weights of `n` elements for each of `size`; positions beyond the edge use the element at the edge."""
     out = arange(size, dtype=dtype)
     if align_corners:
         place = out * ((n - 1) / (size - 1) if size > 1 else 0.0)
@@ -31,7 +31,7 @@ def _matrix(n, size, scale, align_corners, dtype, cubic=True):
 
 
 def _covering(n, size, scale, align_corners, dtype, cubic):
-    """The same with antialiasing: when images get smaller, each element is a weighted mean of all elements it covers."""
+    """Computes these weights with antialiasing: when images get smaller, each element is a weighted mean of all elements it covers."""
     step = ((n - 1) / (size - 1) if size > 1 else 0.0) if align_corners else n / size if scale is None else 1 / scale
     wide = max(step, 1.0)
     middle = (arange(size, dtype=dtype).unsqueeze(1) + 0.5) * step

@@ -1,4 +1,4 @@
-"""Makes module classes that store arguments for a function of `functional`, from one table row each."""
+"""Makes module classes that store arguments for a function of `functional`, each from one row of a table."""
 
 import inspect
 

@@ -7,13 +7,13 @@ from ..transforms import custom_vjp
 
 
 def _each(n, axes):
-    """One number per axis."""
+    """Returns one number per axis."""
     return tuple(n) if isinstance(n, (tuple, list)) else (n,) * axes
 
 
 @custom_vjp
 def _placed(empty, indices, values):
-    """`values` at `indices` of `empty`; equal indices, which overlapping windows give, have equal values."""
+    """Writes `values` at `indices` of `empty`. Overlapping windows give equal indices, which have equal values."""
     return empty.scatter(-1, indices, values)
 
 
@@ -35,22 +35,22 @@ def _max_unpool(input, indices, kernel_size, stride, padding, output_size, axes)
 
 
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """The partial inverse of `max_pool1d`."""
+    """Computes the partial inverse of `max_pool1d`."""
     return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 1)
 
 
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """The partial inverse of `max_pool2d`."""
+    """Computes the partial inverse of `max_pool2d`."""
     return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 2)
 
 
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """The partial inverse of `max_pool3d`."""
+    """Computes the partial inverse of `max_pool3d`."""
     return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 3)
 
 
 def _starts(sample, extent, size, kernel):
-    """The starts of the windows along one axis, for each sample of `(N, C)`: `(N, C, size)`."""
+    """Returns the starts of the windows along one axis, for each sample of `(N, C)`: `(N, C, size)`."""
     lead, last = tuple(sample.shape), extent - kernel
     end = zeros((*lead, 1), dtype=arange(0).dtype) + last
     if size == 1:

@@ -1,4 +1,4 @@
-"""Steps of schedules inside functions that are being compiled."""
+"""Handles steps of schedules inside of functions that are being compiled."""
 
 import functools
 import sys
@@ -6,7 +6,7 @@ import sys
 from .. import _native
 
 
-def remembered(schedule):
+def state_restorer(schedule):
     """Returns a function that restores the current state of a schedule and of its optimizer's settings."""
     parts = [schedule.__dict__, *schedule.optimizer.param_groups, *(s.__dict__ for s in getattr(schedule, "_schedulers", ()))]
     before = [(part, dict(part)) for part in parts]
@@ -20,8 +20,8 @@ def remembered(schedule):
 
 
 def counted(step):
-    """Takes a step of a schedule; in a function being compiled, registers it to happen before each run. For the trace it is taken
-    now, and undone afterwards."""
+    """Wraps the step of a schedule. In a function that is being compiled, registers the step to run before each run of the program. For
+    the trace, takes the step at once, and undoes it afterwards."""
 
     @functools.wraps(step)
     def stepped(self, *args, **kwargs):
@@ -29,7 +29,7 @@ def counted(step):
             return step(self, *args, **kwargs)
 
         def now(first=True):
-            back, seen_by = remembered(self), sys.getprofile()
+            back, seen_by = state_restorer(self), sys.getprofile()
             sys.setprofile(None)  # its reads need no guards, because it runs each time
             try:
                 _native._outside(lambda: step(self, *args, **kwargs))

@@ -35,7 +35,7 @@ class LRScheduler:
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def get_lr(self):
-        """The rates of this step, from those of the last.
+        """Returns the rates of this step, from those of the last.
 
         >>> import gradus
         >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -46,7 +46,7 @@ class LRScheduler:
         raise NotImplementedError
 
     def get_last_lr(self):
-        """The rates that were set last.
+        """Returns the rates that were set last.
 
         >>> import gradus
         >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -86,7 +86,7 @@ class LRScheduler:
         self._last_lr = self._rates()
 
     def state_dict(self):
-        """The state, without optimizer and functions.
+        """Returns the state, without optimizer and functions.
 
         >>> import gradus
         >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -435,7 +435,7 @@ class OneCycleLR(LRScheduler):
             raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
 
         def value(group, first):
-            """The value between those with the names at positions `first` and `first + 1` of the phases."""
+            """Returns the value between those with the names at positions `first` and `first + 1` of the phases."""
             phases = [(phase[0], group[phase[first]], group[phase[first + 1]]) for phase in self._phases]
             return _native._Schedule.phases(phases, self._anneal_strategy == "cos").factor(step)
 
@@ -470,7 +470,7 @@ class SequentialLR(LRScheduler):
             raise ValueError("Sequential Schedulers expects all schedulers to belong to the same optimizer")
         self.optimizer, self._schedulers, self._milestones = optimizer, list(schedulers), list(milestones)
         self.last_epoch = last_epoch + 1
-        # All schedules have taken their first step; undoes that, and lets the first of them take it again.
+        # All schedules have taken their first step. Undoes these steps, and repeats that of the first schedule.
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
         for scheduler in self._schedulers:

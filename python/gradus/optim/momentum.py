@@ -26,7 +26,7 @@ class SGD(Optimizer):
                                       nesterov=nesterov, maximize=maximize))
 
     def load_state_dict(self, state_dict):
-        """Restores state and settings. PyTorch counts no steps here; if there is an average, the first step is past."""
+        """Restores state and settings. PyTorch's state has no step count; if there is an average, at least one step has been taken."""
         states = {}
         for number, state in state_dict["state"].items():
             kept = {name: value for name, value in state.items() if value is not None}

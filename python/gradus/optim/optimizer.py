@@ -21,8 +21,8 @@ class Optimizer:
     has the rules: the state of a parameter, the numbers of a step, and the update itself. `state["step"]` counts from 1.
 
     In a function that is being compiled the numbers are scalar tensors, updated before each run, so that changed rates need no new
-    program. Whether there is a weight decay or a momentum at all, and settings that are not numbers, are part of the program: another
-    value compiles another one.
+    program. Whether weight decay or momentum is 0, and settings that are not numbers, are part of the program: another value
+    compiles another program.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -92,7 +92,7 @@ class Optimizer:
         return _native._Rule(self._kind, group)
 
     def _state(self, p, group):
-        """The initial state of a parameter."""
+        """Returns the initial state of a parameter."""
         return {} if self._kind is None else self._rule(group).state(p)
 
     def step(self, closure=None):
@@ -127,7 +127,7 @@ class Optimizer:
         >>> w.grad is None
         True
         """
-        traced = _native.is_tracing()  # a program runs later, when there may be gradients
+        traced = _native.is_tracing()  # a compiled program runs later, when there may be gradients
         for group in self.param_groups:
             for p in group["params"]:
                 if traced or p.grad is not None:
@@ -214,7 +214,7 @@ class Optimizer:
 
 
 def _own(value, name, p, fresh):
-    """A copy of loaded state: steps as numbers, floating point tensors in the dtype of the initial state or of the parameter."""
+    """Returns a copy of loaded state: steps as numbers, floating point tensors in the dtype of the initial state or of the parameter."""
     if name == "step":
         return int(value)
     if isinstance(value, (list, tuple)):
@@ -253,7 +253,7 @@ class _Traced:
     def _fixed(self):
         """Returns the settings that are part of the program."""
         groups = [id(group) for group in self.optimizer.param_groups]
-        # Parameters with one set of numbers have taken the same number of steps.
+        # Parameters that share numbers have taken the same number of steps.
         in_step = [len({state["step"] for state in states}) for _, states in self.sets.values()]
         return groups, in_step, self._rule().structure()
 
@@ -286,7 +286,7 @@ class _Traced:
         return cell
 
     def _advance(self, cells, states, first):
-        """Counts a step; returns a function that undoes it. All states have taken the same number, so that one determines the numbers."""
+        """Counts a step; returns a function that undoes it. All states have the same step count, so one of them determines the numbers."""
         before = states[0]["step"]
         if not first:
             self._rule().refresh(before + 1, cells)

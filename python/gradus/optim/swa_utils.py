@@ -10,7 +10,7 @@ from .lr_scheduler import LRScheduler
 
 
 def get_swa_avg_fn():
-    """The plain average of all models so far.
+    """Returns a function that computes the plain average of all models so far.
 
     >>> import gradus
     >>> gradus.optim.swa_utils.get_swa_avg_fn()(1.0, 4.0, 2)
@@ -20,7 +20,7 @@ def get_swa_avg_fn():
 
 
 def get_ema_avg_fn(decay=0.999):
-    """The exponential moving average of models.
+    """Returns a function that computes the exponential moving average of models.
 
     >>> import gradus
     >>> gradus.optim.swa_utils.get_ema_avg_fn(0.5)(1.0, 4.0, 2)

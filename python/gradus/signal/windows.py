@@ -35,7 +35,7 @@ def _made(name, M, sym, dtype, layout, device, requires_grad, samples):
 
 
 def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
-    """A triangle from 0 to 1 and back.
+    """Returns a triangle from 0 to 1 and back.
 
     >>> import gradus
     >>> gradus.signal.windows.bartlett(5)
@@ -45,7 +45,7 @@ def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad
 
 
 def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
-    """A sum of cosines with the coefficients `a`, whose signs alternate: `a[0] - a[1] cos(t) + a[2] cos(2t) - …`.
+    """Returns a sum of cosines with the coefficients `a`, whose signs alternate: `a[0] - a[1] cos(t) + a[2] cos(2t) - …`.
 
     >>> import gradus
     >>> gradus.signal.windows.general_cosine(3, a=[0.5, 0.5])
@@ -64,7 +64,7 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requ
 
 
 def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
-    """A raised cosine: `alpha - (1 - alpha) cos(t)`.
+    """Returns a raised cosine: `alpha - (1 - alpha) cos(t)`.
 
     >>> import gradus
     >>> gradus.signal.windows.general_hamming(3, alpha=0.75)
@@ -74,7 +74,7 @@ def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=
 
 
 def hamming(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
-    """A raised cosine that does not reach 0 at its ends.
+    """Returns a raised cosine that does not reach 0 at its ends.
 
     >>> import gradus
     >>> gradus.signal.windows.hamming(3)
@@ -84,7 +84,7 @@ def hamming(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=
 
 
 def hann(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
-    """A raised cosine that is 0 at its ends.
+    """Returns a raised cosine that is 0 at its ends.
 
     >>> import gradus
     >>> gradus.signal.windows.hann(3)
@@ -94,7 +94,7 @@ def hann(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=Fal
 
 
 def blackman(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
-    """A sum of three cosines.
+    """Returns a sum of three cosines.
 
     >>> import gradus
     >>> gradus.signal.windows.blackman(3).round(decimals=4).abs()
@@ -104,7 +104,7 @@ def blackman(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad
 
 
 def nuttall(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
-    """A sum of four cosines with the smallest sidelobes.
+    """Returns a sum of four cosines with the smallest sidelobes.
 
     >>> import gradus
     >>> gradus.signal.windows.nuttall(3).round(decimals=4)
@@ -125,7 +125,7 @@ def cosine(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=F
 
 
 def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
-    """`exp(-|n - center| / tau)`. The centre is the middle unless a periodic window names another.
+    """`exp(-|n - center| / tau)`. The centre is the middle, unless `center` is given, which only periodic windows accept.
 
     >>> import gradus
     >>> gradus.signal.windows.exponential(3)
@@ -143,7 +143,7 @@ def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, d
 
 
 def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
-    """A normal density with its maximum 1 in the middle and the standard deviation `std`, in samples.
+    """Returns a normal density with its maximum 1 in the middle and the standard deviation `std`, in samples.
 
     >>> import gradus
     >>> gradus.signal.windows.gaussian(3)

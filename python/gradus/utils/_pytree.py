@@ -35,7 +35,7 @@ class GetAttrKey(namedtuple("GetAttrKey", "name")):
 
 
 def keystr(kp):
-    """A path as text."""
+    """Writes a path as text."""
     return "".join(str(key) for key in kp)
 
 
@@ -66,7 +66,7 @@ def register_pytree_node(cls, flatten_fn, unflatten_fn, *, serialized_type_name=
 
 
 def _register_pytree_node(cls, flatten_fn, unflatten_fn, **options):
-    """The older name of `register_pytree_node`."""
+    """Calls `register_pytree_node`, under its older name."""
     register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
 
 
@@ -84,7 +84,7 @@ for _cls, (_flatten, _unflatten, _keys) in {
 
 
 def _kind(tree):
-    """The registered type of a container, or `None` of a leaf."""
+    """Returns the registered type of a container, or `None` of a leaf."""
     cls = type(tree)
     if cls in SUPPORTED_NODES:
         return cls
@@ -92,7 +92,7 @@ def _kind(tree):
 
 
 class TreeSpec:
-    """The structure of a nest: a type, its context, and the structures of its children. Without a type it is a leaf."""
+    """The structure of a nested container: a type, its context, and the structures of its children. Without a type it is a leaf."""
 
     def __init__(self, type, context, children_specs):
         self.type, self.context, self.children_specs = type, context, children_specs
@@ -105,15 +105,15 @@ class TreeSpec:
         return self.type is None
 
     def children(self):
-        """The structures of its children."""
+        """Returns the structures of its children."""
         return list(self.children_specs)
 
     def unflatten(self, leaves):
-        """The nest with these leaves."""
+        """Builds the nested container with these leaves."""
         return tree_unflatten(leaves, self)
 
     def flatten_up_to(self, tree):
-        """The parts of another nested container at the leaves of this structure."""
+        """Returns the parts of another nested container at the leaves of this structure."""
         if self.type is None:
             return [tree]
         if _kind(tree) is not self.type:
@@ -143,7 +143,7 @@ class LeafSpec(TreeSpec):
 
 
 def tree_flatten(tree, is_leaf=None):
-    """The leaves of a nest, and its structure."""
+    """Returns the leaves of a nested container, and its structure."""
     kind = None if is_leaf is not None and is_leaf(tree) else _kind(tree)
     if kind is None:
         return [tree], LeafSpec()
@@ -157,7 +157,7 @@ def tree_flatten(tree, is_leaf=None):
 
 
 def tree_unflatten(leaves, treespec):
-    """The nest of a structure with these leaves."""
+    """Builds the nested container of a structure with these leaves."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got {type(treespec)}.")
     leaves = list(leaves)
@@ -174,17 +174,17 @@ def tree_unflatten(leaves, treespec):
 
 
 def tree_iter(tree, is_leaf=None):
-    """The leaves, one after the other."""
+    """Returns the leaves, one after the other."""
     return iter(tree_flatten(tree, is_leaf)[0])
 
 
 def tree_leaves(tree, is_leaf=None):
-    """The leaves."""
+    """Returns the leaves."""
     return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree, is_leaf=None):
-    """The structure."""
+    """Returns the structure."""
     return tree_flatten(tree, is_leaf)[1]
 
 
@@ -223,27 +223,27 @@ def tree_map_only_(type_or_types_or_pred, func, tree, is_leaf=None):
 
 
 def tree_all(pred, tree, is_leaf=None):
-    """Returns true if all leaves fit."""
+    """Returns true if a predicate is true for all leaves."""
     return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_any(pred, tree, is_leaf=None):
-    """Returns true if a leaf fits."""
+    """Returns true if a predicate is true for some leaf."""
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_all_only(type_or_types, pred, tree, is_leaf=None):
-    """Returns true if all leaves of some types fit."""
+    """Returns true if a predicate is true for all leaves of some types."""
     return all(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def tree_any_only(type_or_types, pred, tree, is_leaf=None):
-    """Returns true if a leaf of some types fits."""
+    """Returns true if a predicate is true for some leaf of some types."""
     return any(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def tree_leaves_with_path(tree, is_leaf=None, path=()):
-    """The leaves, each with the path to it."""
+    """Returns the leaves, each with the path to it."""
     kind = None if is_leaf is not None and is_leaf(tree) else _kind(tree)
     if kind is None:
         return [(path, tree)]
@@ -254,11 +254,11 @@ def tree_leaves_with_path(tree, is_leaf=None, path=()):
 
 
 def tree_flatten_with_path(tree, is_leaf=None):
-    """The leaves, each with the path to it, and the structure."""
+    """Returns the leaves, each with the path to it, and the structure."""
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
 def tree_map_with_path(func, tree, *rests, is_leaf=None):
-    """The nest with `func(path, leaf)` of every leaf."""
+    """Replaces every leaf of a nested container by `func(path, leaf)`."""
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     return spec.unflatten([func(path, leaf, *parts) for (path, leaf), *parts in zip(pairs, *(spec.flatten_up_to(rest) for rest in rests))])

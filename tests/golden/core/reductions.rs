@@ -1,9 +1,10 @@
-//! Reductions, running combinations, contractions.
+//! Reductions, cumulative ops, contractions.
 
 use super::super::case::Args;
 use gradus::Tensor;
 
-/// One axis, or all elements as one; PyTorch's `keepdim` keeps the axis with extent 1.
+/// Applies `f` along the axis `dim`, or along all elements as one axis. With `keepdim`, keeps the axis with
+/// extent 1.
 fn along(x: &Tensor, args: &Args, f: impl Fn(&Tensor, isize) -> Tensor) -> Tensor {
     match args.int("dim") {
         None => f(&x.reshape([-1]), 0),

@@ -97,7 +97,7 @@ def complex_abs_and_angle(w):
 
 @case(z(3), z(5, 3), z(3))
 def complex_scan(a, u, v):
-    # A diagonal state space: the state turns and decays.
+    # A diagonal state space, whose state rotates and decays.
     def loss(a, u):
         step = lambda h, u: ((h * np.exp(-0.3 + 1j * a) + u), np.real(h * np.conj(u)))
         h, ys = lax.scan(step, np.zeros(3, np.complex128), u)

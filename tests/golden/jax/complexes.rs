@@ -15,7 +15,7 @@ fn smooth(w: &Tensor) -> Tensor {
     (w * 0.5).exp() * w.conj() + w.sin() / (w * w.conj() + 2.0)
 }
 
-/// A diagonal state space: the state turns and decays.
+/// Runs a diagonal state space, whose state rotates and decays.
 fn states(a: &Tensor, u: &Tensor) -> Tensor {
     let (last, ys) = scan(&[&a.zeros_like()], &[u], ScanOptions::default(), |h, u| {
         let next = &h[0] * (a * I - 0.3).exp() + &u[0];

@@ -1,9 +1,9 @@
-//! Derivatives and batches of loops that end by themselves, and of choices.
+//! Derivatives and batches of loops that end by a condition, and of choices.
 
 use super::tools::*;
 use gradus::{DType, ScanOptions, Tensor, cond, scan, switch, while_loop};
 
-/// Newton's square root, until it is good enough.
+/// Computes the square root by Newton's method, until the error is small.
 fn root(a: &Tensor) -> Tensor {
     let open = |c: &[Tensor]| (c[0].square() - &c[1]).abs().gt(1e-13);
     while_loop(&[a, a], None, open, |c| vec![(&c[0] + &c[1] / &c[0]) * 0.5, c[1].clone()]).unwrap().remove(0)
@@ -18,7 +18,7 @@ fn repeat(
     while_loop(&[x], Some(bound), |c| go(&c[0]), |c| step(&c[0])).unwrap().remove(0)
 }
 
-/// Doubles and bends until it is long.
+/// Multiplies a vector by 1.5 and adds a sine, until its norm is large.
 fn grow(x: &Tensor, w: &Tensor) -> Tensor {
     repeat(x, 12, |c| c.square().sum(()).lt(20.0), |c| c * 1.5 + (c * w).sin())
 }
@@ -40,7 +40,7 @@ fn scanned_loop(xs: &Tensor, w: &Tensor) -> Tensor {
     last[0].square().sum(()) + ys[0].square().sum(())
 }
 
-/// A power series, summed to a number of terms that depends on the data.
+/// Sums a power series up to a number of terms that depends on the data.
 fn series(x: &Tensor) -> Tensor {
     let go = |c: &[Tensor]| c[0].lt(9).and(&c[2].abs().max(()).gt(1e-2));
     let step = |c: &[Tensor]| {
@@ -88,7 +88,7 @@ fn scanned_choices(xs: &Tensor, w: &Tensor) -> Tensor {
     &last[0] * ys[0].square().sum(())
 }
 
-/// The gradients in both operands.
+/// Computes the gradients with respect to both operands.
 fn both(x: &Tensor, w: &Tensor, f: fn(&Tensor, &Tensor) -> Tensor) -> Vec<Tensor> {
     ds(&[x, w], |t| f(&t[0], &t[1]))
 }

@@ -36,7 +36,7 @@ def transform_of_real_cut_and_padded(x):
 
 @case(z(4))
 def transform_to_real(x):
-    # The imaginary parts of the first, and of the last of an even number, are not read.
+    # The transform does not read the imaginary parts of the first element and, for an even size, of the last.
     return [(orders(lambda x: fft.irfft(x, 6, norm=n), x), orders(lambda x: fft.irfft(x, 7, norm=n), x)) for n in NORMS]
 
 
@@ -63,7 +63,7 @@ def shifted(x, y):
 
 
 def blurred(x, k):
-    """A circular convolution through spectra."""
+    """Computes a circular convolution by multiplying spectra."""
     return fft.irfft(fft.rfft(x) * fft.rfft(k), x.shape[-1])
 
 

@@ -10,12 +10,12 @@ fn of(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Vec<Tensor> {
     orders(&[x], |x| vec![f(&x[0])])
 }
 
-/// The same with every norm.
+/// Applies `each` with every norm.
 fn normed(each: impl Fn(FftNorm) -> Vec<Tensor>) -> Vec<Tensor> {
     NORMS.into_iter().flat_map(each).collect()
 }
 
-/// A circular convolution through spectra.
+/// Computes a circular convolution by multiplying spectra.
 fn blurred(x: &Tensor, k: &Tensor) -> Tensor {
     (x.rfft(None, -1, PLAIN) * k.rfft(None, -1, PLAIN)).irfft(x.dim(-1), -1, PLAIN)
 }

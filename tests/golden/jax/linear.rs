@@ -1,5 +1,5 @@
-//! Linear algebra: values, gradients and second derivatives; for factors, functions that do not depend on phases
-//! and order.
+//! Linear algebra: values, gradients and second derivatives; for factors, functions that do not depend on
+//! phases and order.
 
 use super::tools::*;
 use gradus::{Tensor, Triangular};

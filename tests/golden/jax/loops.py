@@ -11,7 +11,7 @@ from record import case, given, hvp, ints, p, r
 
 
 def rnn(h, xs, w, u):
-    """The last state and what was said at each step."""
+    """Returns the last state and the output of each step."""
 
     def step(h, x):
         h = np.tanh(w @ h + u @ x)
@@ -187,13 +187,13 @@ def gradients_of_a_selective_scan(a, x, b, c):
 
 
 def root(a):
-    """Newton's square root, until it is good enough."""
+    """Computes the square root by Newton's method, until the error is small."""
     good = lambda c: np.abs(c[0] * c[0] - c[1]) > 1e-13
     return lax.while_loop(good, lambda c: ((c[0] + c[1] / c[0]) * 0.5, c[1]), (a, a))[0]
 
 
 def bounded(condition, step, init, bound):
-    """A while loop that JAX can reverse: a scan whose steps stop changing anything."""
+    """Runs a while loop in a form that JAX can reverse: a scan whose carry stays constant once the condition is false."""
 
     def masked(c, _):
         go = condition(c)
@@ -205,7 +205,7 @@ def bounded(condition, step, init, bound):
 
 
 def grow(x, w):
-    """Doubles and bends until it is long."""
+    """Multiplies a vector by 1.5 and adds a sine, until its norm is large."""
     return bounded(lambda c: np.sum(c * c) < 20.0, lambda c: c * 1.5 + np.sin(c * w), x, 12)
 
 
@@ -265,7 +265,7 @@ def while_in_a_scan(xs, w):
 
 @case(r(3))
 def while_with_a_counter(x):
-    # A power series, summed to a number of terms that depends on the data.
+    # Sums a power series up to a number of terms that depends on the data.
     def f(x):
         go = lambda c: (c[0] < 9) & (np.max(np.abs(c[2])) > 1e-2)
         step = lambda c: (c[0] + 1, c[1] + c[2], c[2] * x / (c[0] + 1.0))

@@ -21,14 +21,14 @@ fn rnn_loss(t: &[Tensor]) -> Tensor {
     outs[0].square().sum(()) + outs[1].sin().sum(())
 }
 
-/// The operands with one of them replaced.
+/// Returns the operands with operand `i` replaced.
 fn with(t: &[Tensor], i: usize, x: &Tensor) -> Vec<Tensor> {
     let mut all = t.to_vec();
     all[i] = x.clone();
     all
 }
 
-/// A scan with some state kept; its gradient and curvature are those of any other.
+/// Computes gradient and curvature of a scan, which do not depend on the carries that it keeps.
 fn long_scan(x: &[Tensor], keep: Keep) -> Vec<Tensor> {
     let f = |w: &Tensor| {
         let how = ScanOptions { keep, ..FORWARD };

@@ -5,8 +5,8 @@ Run it manually, with jax installed (CPU), from the repository root:
     python tests/golden/jax/make.py
 
 It writes tests/golden/jax.json (with the JAX version in it), deterministically, in float64.
-tests/golden/README.md describes the format; what a case means is written twice, here and in the Rust file of the
-same name, under the case's name.
+tests/golden/README.md describes the format; each case is defined twice under its name, here and in the Rust file of the
+same name.
 """
 
 import json
@@ -29,7 +29,7 @@ import rules  # noqa: F401
 
 def main():
     names = [c["name"] for c in cases]
-    assert len(set(names)) == len(names), "a name twice"
+    assert len(set(names)) == len(names), "two cases have the same name"
     lines = [json.dumps(c, separators=(",", ":"), allow_nan=False) for c in cases]
     text = '{"jax":"%s","cases":[\n%s\n]}\n' % (jax.__version__, ",\n".join(lines))
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "jax.json")

@@ -1,4 +1,4 @@
-"""Networks as users differentiate them: curvature, penalties, learning inside of learning."""
+"""Derivatives of networks in typical uses: curvature, gradient penalties, training inside of training."""
 
 import jax
 import jax.numpy as np
@@ -177,7 +177,7 @@ def hvp_of_binary_cross_entropy(x, y, *rest):
 
 @case(r(4, 3), *PARAMS)
 def stopped_target(x, *params):
-    # The target network is the same network, held still.
+    # The target network is the same network, held constant.
     f = lambda *p: np.mean((mlp(x, *p) - lax.stop_gradient(mlp(np.sin(x), *p))) ** 2)
     return grad(f, (0, 1, 2))(*params), jvp(grad(f, 2), params, params)[1]
 
@@ -212,6 +212,7 @@ def hamiltonian_field(s, a):
 
 @case(r(3, 2), r(3), r(2), r())
 def kernel_derivatives(x, a, q, s):
-    # A Gaussian process mean: its gradient in the query, and how that moves with the length scale.
+    # The mean of a Gaussian process: its gradient with respect to the query, and the derivative of that with respect to the
+    # length scale.
     mean = lambda q, s: a @ np.exp(-np.sum((x - q) ** 2, 1) * np.exp(s))
     return jacfwd(grad(mean), 1)(q, s), jacrev(hessian(mean), 1)(q, s)

@@ -1,4 +1,4 @@
-//! Networks as users differentiate them: curvature, penalties, learning inside of learning.
+//! Derivatives of networks in typical uses: curvature, gradient penalties, training inside of training.
 
 use super::tools::*;
 use gradus::{
@@ -34,7 +34,7 @@ fn nested_checkpoints(x: &Tensor, w: &Tensor) -> Tensor {
     once(&[x, w], |t| inner(&(inner(&t[0], &t[1]) * &t[0]), &t[1].t())).square().sum(())
 }
 
-/// The chosen ones.
+/// Returns the tensors with these indices.
 fn some(all: Vec<Tensor>, which: &[usize]) -> Vec<Tensor> {
     which.iter().map(|&i| all[i].clone()).collect()
 }

@@ -1,4 +1,4 @@
-"""Derivatives of high and mixed order of pointwise functions, by every mix of modes."""
+"""Derivatives of high and mixed order of pointwise functions, in all combinations of modes."""
 
 import jax
 import jax.numpy as np
@@ -19,7 +19,7 @@ def rosenbrock(x):
 
 
 def bumpy(x):
-    """A vector function in which every element meets every other."""
+    """A vector function in which every result depends on every element."""
     return np.sin(x * np.sum(x)) + np.cumsum(np.exp(x * 0.5)) * x[::-1]
 
 

@@ -1,9 +1,9 @@
-//! Derivatives of high and mixed order of pointwise functions, by every mix of modes.
+//! Derivatives of high and mixed order of pointwise functions, in all combinations of modes.
 
 use super::tools::*;
 use gradus::Tensor;
 
-/// The n-th derivatives of scalar functions at each element.
+/// Computes the n-th derivatives of scalar functions at each element.
 fn each(n: usize, x: &Tensor, functions: &[fn(&Tensor) -> Tensor]) -> Vec<Tensor> {
     functions.iter().map(|f| batch(&[x], |x| nth(n, &x[0], f))).collect()
 }
@@ -13,7 +13,7 @@ fn rosenbrock(x: &Tensor) -> Tensor {
     ((right - left.square()).square() * 100.0 + (1.0 - &left).square()).sum(())
 }
 
-/// A vector function in which every element meets every other.
+/// A vector function in which every result depends on every element.
 fn bumpy(x: &Tensor) -> Tensor {
     (x * x.sum(())).sin() + (x * 0.5).exp().cumsum(0) * x.flip(0)
 }

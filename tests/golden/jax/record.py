@@ -1,4 +1,4 @@
-"""Recording of cases: inputs, recording, and transforms in Gradus's convention for complex numbers."""
+"""Records cases: inputs, results, and transforms in Gradus's convention for complex numbers."""
 
 import zlib
 
@@ -15,7 +15,7 @@ cases = []
 
 
 def u(lo, hi, *shape):
-    """Uniform, three decimals."""
+    """Draws uniform numbers with three decimals."""
     return lambda g: numpy.round(g.uniform(lo, hi, shape), 3)
 
 
@@ -28,7 +28,7 @@ def p(*shape):
 
 
 def distinct(*shape):
-    """A quarter apart at least: no ties, so that sort and max are smooth here."""
+    """Draws numbers at least 0.25 apart, so that there are no ties, and sort and max are smooth."""
     n = int(numpy.prod(shape))
     return lambda g: ((g.permutation(n) - n // 2) * 0.25 + 0.115).reshape(shape)
 
@@ -38,7 +38,7 @@ def z(*shape):
 
 
 def heavy(*shape, imag=0.0):
-    """Matrices with 2, 3, 4 on the diagonal: regular, and their eigenvalues and singular values apart."""
+    """Draws matrices with 2, 3, 4 on the diagonal, which are regular and have distinct eigenvalues and singular values."""
     m, n = shape[-2:]
     diagonal = numpy.eye(max(m, n))[:m, :n] * numpy.arange(2.0, 2.0 + n)
     part = lambda g: numpy.round(g.uniform(-0.8, 0.8, shape), 3)
@@ -75,7 +75,7 @@ def case(*inputs):
         xs = [numpy.asarray(make(g)) for make in inputs]
         outs = [numpy.asarray(y) for y in jax.tree.leaves(jax.jit(f)(*xs))]
         assert outs, f.__name__
-        # A result that is zero everywhere shows nothing.
+        # A result that is zero everywhere tests nothing.
         assert all(numpy.any(y != 0) for y in outs), f"{f.__name__} has an output of zeros"
         cases.append({"name": f.__name__, "inputs": list(map(encoded, xs)), "outputs": list(map(encoded, outs))})
         return f
@@ -100,7 +100,7 @@ def cvjp(f, *xs):
 
 
 def meet(y):
-    """A real number that sees every element, each part by its own weight, and bends."""
+    """Reduces an array to a nonlinear real number in which every element has its own weight."""
     y = jax.numpy.ravel(y)
     k = jax.numpy.arange(y.size, dtype=float)
     re, im = jax.numpy.real(y), jax.numpy.imag(y)
@@ -108,12 +108,12 @@ def meet(y):
 
 
 def orders(f, *xs):
-    """The results of a function, and first and second derivatives of what meets it, along the sines of its arguments."""
+    """Returns the results of a function, and first and second derivatives of `meet` of them, along the sines of its arguments."""
     loss = lambda *xs: sum(map(meet, jax.tree.leaves(f(*xs))))
     slopes = cgrad(loss, tuple(range(len(xs))))
     return f(*xs), jax.jvp(slopes, xs, tuple(map(jax.numpy.sin, xs)))
 
 
 def hvp(f, xs, vs):
-    """Forward over reverse, of a function of several arguments."""
+    """Computes Hessian-vector products by forward over reverse, for a function of several arguments."""
     return jax.jvp(jax.grad(f, tuple(range(len(xs)))), xs, vs)[1]

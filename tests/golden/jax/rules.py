@@ -1,4 +1,4 @@
-"""Functions with derivatives of their own, which are not those of what they compute: the rule must be seen."""
+"""Functions with custom derivatives that differ from the true ones, so that a test shows whether the rule was used."""
 
 import jax
 import jax.numpy as np
@@ -12,7 +12,7 @@ def pulled(x, y):
     return np.sin(x) * y
 
 
-# The gradients of another function, with factors that no derivation would give.
+# The custom gradients have factors that no derivation would give.
 pulled.defvjp(
     lambda x, y: (pulled(x, y), (x, y)),
     lambda kept, g: (2.0 * g * np.cos(kept[0]) * kept[1], 0.5 * g * np.tanh(kept[0] * kept[1])),
@@ -24,7 +24,7 @@ def grown(x):
     return np.exp(x)
 
 
-# The result is the value that is kept.
+# The rule uses the saved result.
 grown.defvjp(lambda x: (grown(x), grown(x)), lambda y, g: (g * y,))
 
 
@@ -168,5 +168,5 @@ def custom_tangents_in_a_loop(x, ys):
         last, sums = lax.scan(lambda c, y: (np.tanh(pushed(c, y)), parts(c)[1]), x, ys)
         return np.sum(last) + np.sum(sums)
 
-    # Reverse mode through a scan loses the rule of what it keeps (and forward mode, or a loop unrolled, does not).
+    # In JAX, reverse mode through a scan ignores the rule for values that it keeps; forward mode and an unrolled loop use it.
     return grad(f, (0, 1))(x, ys), jacfwd(jacfwd(f))(x, ys)

@@ -1,9 +1,10 @@
-//! Functions with custom derivatives that differ from the true ones, so that a test shows whether the rule was used.
+//! Functions with custom derivatives that differ from the true ones, so that a test shows whether the rule
+//! was used.
 
 use super::tools::*;
 use gradus::{ScanOptions, Tensor, custom_jvp, custom_vjp, scan};
 
-/// The gradients of another function, with factors that no derivation would give.
+/// A function whose custom gradients have factors that no derivation would give.
 fn pulled(x: &Tensor, y: &Tensor) -> Tensor {
     let rule = |x: &[Tensor], _: &[Tensor], g: &[Tensor]| {
         [&g[0] * 2.0 * x[0].cos() * &x[1], &g[0] * 0.5 * (&x[0] * &x[1]).tanh()]
@@ -48,7 +49,7 @@ fn slopes(x: &[Tensor], f: fn(&Tensor, &Tensor) -> Tensor) -> Vec<Tensor> {
     ds(&[&x[0], &x[1]], |x| f(&x[0], &x[1]))
 }
 
-/// A loop whose steps are these, and the sum of all that comes out.
+/// Runs a loop of this step; returns the sum of all its results.
 fn looped(x: &Tensor, ys: &Tensor, step: fn(&Tensor, &Tensor) -> [Tensor; 2]) -> Tensor {
     let (last, sums) = scan(&[x], &[ys], ScanOptions::default(), |c, y| {
         let [next, out] = step(&c[0], &y[0]);

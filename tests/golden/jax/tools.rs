@@ -1,4 +1,4 @@
-//! The transforms in the form that the cases want: one tensor in and out, failures at once.
+//! Wraps the transforms for the cases: they take and return single tensors, and panic at once if they fail.
 
 use gradus::{DType, Tensor};
 
@@ -9,43 +9,43 @@ pub(crate) fn refs(xs: &[Tensor]) -> Vec<&Tensor> {
     xs.iter().collect()
 }
 
-/// The gradient of a function of one tensor.
+/// Computes the gradient of a function of one tensor.
 #[track_caller]
 pub(crate) fn d(x: &Tensor, f: impl FnOnce(&Tensor) -> Tensor) -> Tensor {
     gradus::grad(&[x], |x| f(&x[0])).unwrap().remove(0)
 }
 
-/// The gradients of a function of several.
+/// Computes the gradients of a function of several tensors.
 #[track_caller]
 pub(crate) fn ds(xs: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> Vec<Tensor> {
     gradus::grad(xs, f).unwrap()
 }
 
-/// The derivative of order `n`.
+/// Computes the derivative of order `n`.
 pub(crate) fn nth(n: usize, x: &Tensor, f: &dyn Fn(&Tensor) -> Tensor) -> Tensor {
     if n == 0 { f(x) } else { d(x, |x| nth(n - 1, x, f)) }
 }
 
-/// The tangent of the result along `v`.
+/// Computes the tangent of the result along `v`.
 #[track_caller]
 pub(crate) fn push(x: &Tensor, v: &Tensor, f: impl FnOnce(&Tensor) -> Tensor) -> Tensor {
     gradus::jvp(&[x], &[v], |x| f(&x[0])).unwrap().1.remove(0)
 }
 
-/// Results and then their tangents.
+/// Computes the results, followed by their tangents.
 #[track_caller]
 pub(crate) fn jvp(xs: &[&Tensor], vs: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Vec<Tensor> {
     let (outs, tangents) = gradus::jvp(xs, vs, f).unwrap();
     [outs, tangents].concat()
 }
 
-/// The cotangent of the operand for `c` of the result.
+/// Computes the cotangent of the operand for the cotangent `c` of the result.
 #[track_caller]
 pub(crate) fn pull(x: &Tensor, c: &Tensor, f: impl FnOnce(&Tensor) -> Tensor) -> Tensor {
     gradus::vjp(&[x], |x| f(&x[0])).unwrap().1(&[c]).unwrap().remove(0)
 }
 
-/// The Hessian of a sum of terms, times vectors.
+/// Multiplies the Hessian of a scalar function by vectors.
 #[track_caller]
 pub(crate) fn hvp(xs: &[&Tensor], vs: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> Vec<Tensor> {
     gradus::hvp(xs, vs, f).unwrap()
@@ -57,7 +57,7 @@ fn basis(x: &Tensor) -> Tensor {
     identity.to_dtype(x.dtype()).reshape([&[n], &x.shape()[..]].concat())
 }
 
-/// The Jacobian, a batch of tangents.
+/// Computes the Jacobian as a batch of tangents.
 #[track_caller]
 pub(crate) fn jacfwd(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Tensor {
     let all = batch(&[&basis(x)], |e| push(x, &e[0], &f)).movedim(0, -1);
@@ -65,7 +65,7 @@ pub(crate) fn jacfwd(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Tensor {
     all.reshape([&outer[..], &x.shape()[..]].concat())
 }
 
-/// The Jacobian, a batch of cotangents.
+/// Computes the Jacobian as a batch of cotangents.
 #[track_caller]
 pub(crate) fn jacrev(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Tensor {
     let y = f(x);
@@ -73,13 +73,13 @@ pub(crate) fn jacrev(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Tensor {
     all.reshape([&y.shape()[..], &x.shape()[..]].concat())
 }
 
-/// The Hessian, by the crate's own choice of modes.
+/// Computes the Hessian, in the modes that the crate chooses.
 #[track_caller]
 pub(crate) fn hessian(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Tensor {
     gradus::hessian(x, f).unwrap()
 }
 
-/// The blocks of the Hessian in several tensors, row after row.
+/// Computes the blocks of the Hessian with respect to several tensors, row by row.
 #[track_caller]
 pub(crate) fn hessians(xs: &[&Tensor], f: impl Fn(&[Tensor]) -> Tensor) -> Vec<Tensor> {
     let mut blocks = Vec::new();
@@ -94,13 +94,13 @@ pub(crate) fn hessians(xs: &[&Tensor], f: impl Fn(&[Tensor]) -> Tensor) -> Vec<T
     blocks
 }
 
-/// Over the first axes.
+/// Maps a function over the first axes.
 #[track_caller]
 pub(crate) fn batch(xs: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> Tensor {
     gradus::vmap(xs, &vec![Some(0); xs.len()], f).unwrap().remove(0)
 }
 
-/// Over any axes.
+/// Maps a function over any axes.
 #[track_caller]
 pub(crate) fn vmap(
     xs: &[&Tensor],
@@ -110,7 +110,7 @@ pub(crate) fn vmap(
     gradus::vmap(xs, axes, f).unwrap()
 }
 
-/// A real number that sees every element, each part by its own weight, and bends.
+/// Reduces a tensor to a nonlinear real number in which every element has its own weight.
 fn meet(y: &Tensor) -> Tensor {
     let y = y.reshape([y.numel()]);
     let k = Tensor::iota(DType::F64, [y.numel()], 0);
@@ -127,7 +127,7 @@ pub(crate) fn orders(xs: &[&Tensor], f: impl Fn(&[Tensor]) -> Vec<Tensor>) -> Ve
     [f(&xs.iter().map(|x| (*x).clone()).collect::<Vec<_>>()), slopes].concat()
 }
 
-/// Of each argument alone.
+/// Applies [`orders`] to each argument separately.
 #[track_caller]
 pub(crate) fn orders_of_each(xs: &[Tensor], f: impl Fn(&Tensor) -> Vec<Tensor>) -> Vec<Tensor> {
     xs.iter().flat_map(|x| orders(&[x], |x| f(&x[0]))).collect()

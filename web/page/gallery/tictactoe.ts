@@ -37,7 +37,7 @@ const WIDE = 256
 let replay: { board: Board, worth: number }[] = []
 const random = new Random(3)
 
-/** Values of positions, in runs of at most 256. */
+/** Computes the values of positions, in runs of at most 256. */
 async function judge(stage: Stage, boards: Board[]): Promise<number[]> {
   const f = await stage.forward('judge', { forward: (m: Worth, { x }) => m.forward(x), inputs: { x: [WIDE, 18] } })
   const out: number[] = []

@@ -1,4 +1,4 @@
-/** Colors code: splits it into pieces of text with classes. Looks at characters only; the module checks whether a program is valid. */
+/** Colors code: splits it into pieces of text with classes. Does not check whether a program is valid; the module does. */
 import { el } from './dom.js'
 
 type Rule = readonly [string, RegExp]

@@ -55,7 +55,7 @@ export function scriptBench(state: State, frame: Frame): Bench {
     view.select('values')
   })
 
-  /** Checks the text. If the program is allowed to run, runs it up to its first step, which finds wrong shapes. */
+  /** Checks the text. If the program is allowed to run, runs it up to its first step, because that reports wrong shapes. */
   async function changed(): Promise<void> {
     clearTimeout(timer)
     const { check } = await checking

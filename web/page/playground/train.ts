@@ -48,7 +48,7 @@ export function trainView(changed: () => void): View {
     rated: (rate) => { if (program) program.state.rate = rate },
   }, [roles], [field('Optimiser', optimizer, 'field inline'), el('span', { class: 'muted' }, 'minimises ', minimise)])
 
-  // A training belongs to the session of its device, so it ends with it.
+  // A training belongs to the session of its device, so it ends with that session.
   const leaving = (e: Event) => {
     (e as CustomEvent<Promise<void>[]>).detail.push(panel.loop.pause().then(drop))
   }

@@ -1,4 +1,4 @@
-/** Every entry of the gallery trains to the loss that it states, on WebGPU in software. */
+/** Tests that every entry of the gallery trains to the loss that it states, on WebGPU in software. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { skip, start } from './browser.mjs'

@@ -1,4 +1,4 @@
-/** Types are erased in place, with the result of esbuild; errors in TypeScript programs are reported at their positions. Needs no browser. */
+/** Tests that types are erased in place, as esbuild does, and that errors in TypeScript programs have their positions. Needs no browser. */
 import assert from 'node:assert/strict'
 import { build, transform } from 'esbuild'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'

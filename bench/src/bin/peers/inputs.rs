@@ -9,7 +9,7 @@ fn bits(seed: u64, i: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Uniform in `-scale..scale`.
+/// Makes a tensor of numbers that are uniform in `-scale..scale`.
 pub(crate) fn fill(seed: u64, shape: &[usize], scale: f64) -> Tensor {
     let n: usize = shape.iter().product();
     let one = |i: usize| {
@@ -19,14 +19,14 @@ pub(crate) fn fill(seed: u64, shape: &[usize], scale: f64) -> Tensor {
     Tensor::from_slice(&(0..n).map(one).collect::<Vec<f32>>(), shape).to(Device::default())
 }
 
-/// Integers below `m`.
+/// Makes a tensor of integers below `m`.
 pub(crate) fn ints(seed: u64, shape: &[usize], m: u64) -> Tensor {
     let n: usize = shape.iter().product();
     let one = |i: usize| ((bits(seed, i as u64) >> 33) % m) as i64;
     Tensor::from_slice(&(0..n).map(one).collect::<Vec<i64>>(), shape).to(Device::default())
 }
 
-/// A tensor of one repeated number.
+/// Makes a tensor of one repeated number.
 pub(crate) fn full(n: usize, value: f32) -> Tensor {
     Tensor::from_slice(&vec![value; n], [n]).to(Device::default())
 }

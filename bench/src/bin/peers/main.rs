@@ -1,8 +1,8 @@
-//! Our column in the comparison with other systems: a worker that answers one JSON object per line.
+//! Runs the workloads of the comparison with other systems. As a worker, answers one JSON object per line.
 //!
-//! `{"cmd":"hello"}` returns its name; `prep` builds a workload and returns its check value; `run` times repetitions;
-//! `drop` frees a workload and `quit` ends the worker. `--device NAME`, at any position, selects the device. See
-//! `bench/README.md`.
+//! `{"cmd":"hello"}` returns its name; `prep` builds a workload and returns its check value; `run` times
+//! repetitions; `drop` frees a workload and `quit` ends the worker. `--device NAME`, at any position, selects
+//! the device. See `bench/README.md`.
 
 mod inputs;
 mod models;
@@ -76,8 +76,8 @@ fn once(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Measures compilation and steps of the GPT for several depths and batches, as times and as ratios to the smallest size. The
-/// smallest is measured again next to each, because the speed of the machine varies.
+/// Measures compilation and steps of the GPT for several depths and batches, as times and as ratios to the
+/// smallest size. The smallest is measured again next to each, because the speed of the machine varies.
 fn growth() -> Result<(), Failure> {
     println!(
         "| layers | batch | compile, ms | of proportional | step, ms | of proportional |\n|---|---|---|---|---|---|"

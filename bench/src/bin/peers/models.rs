@@ -26,7 +26,7 @@ impl Model {
         Model { parameters: first.iter().map(Param::new).collect(), first, data, loss }
     }
 
-    /// The parameters as tensors.
+    /// Returns the parameters as tensors.
     pub(crate) fn cells(&self) -> Vec<Tensor> {
         self.parameters.iter().map(|p| (**p).clone()).collect()
     }
@@ -36,7 +36,7 @@ fn entropy(logits: &Tensor, targets: &Tensor) -> Tensor {
     cross_entropy(logits, targets, &CrossEntropyOptions::default())
 }
 
-/// 784-512-512-10 with relu.
+/// Makes an MLP 784-512-512-10 with relu.
 pub(crate) fn mlp() -> Model {
     let sizes = [784usize, 512, 512, 10];
     let mut parameters = Vec::new();
@@ -62,7 +62,7 @@ const D: usize = 128;
 /// Parameters of a layer.
 const PER_LAYER: usize = 12;
 
-/// Pre-norm GPT with biases and a head of its own.
+/// Makes a pre-norm GPT with biases and a separate output projection.
 pub(crate) fn gpt(layers: usize, batch: usize) -> Model {
     let mut parameters = vec![fill(100, &[V, D], 0.1), fill(101, &[T, D], 0.1)];
     for l in 0..layers as u64 {
@@ -105,7 +105,7 @@ pub(crate) fn gpt(layers: usize, batch: usize) -> Model {
     Model::new(parameters, data, loss)
 }
 
-/// Two convolutions, a pool and two linear layers.
+/// Makes a CNN of two convolutions, a pool and two linear layers.
 pub(crate) fn cnn() -> Model {
     let (c, f) = (1.0 / 288f64.sqrt(), 1.0 / 128f64.sqrt());
     let parameters = vec![
@@ -130,7 +130,7 @@ pub(crate) fn cnn() -> Model {
     Model::new(parameters, data, loss)
 }
 
-/// The language model of Bengio et al.
+/// Makes the language model of Bengio et al.
 pub(crate) fn bengio() -> Model {
     let parameters = vec![
         fill(42, &[27, 10], 1.0),
@@ -148,7 +148,7 @@ pub(crate) fn bengio() -> Model {
     Model::new(parameters, data, loss)
 }
 
-/// 1-64-64-1 with relu and the mean squared error: sine regression.
+/// Makes an MLP 1-64-64-1 with relu and the mean squared error, for sine regression.
 pub(crate) fn sine() -> Model {
     let sizes = [1usize, 64, 64, 1];
     let mut parameters = Vec::new();
@@ -167,7 +167,7 @@ pub(crate) fn sine() -> Model {
     Model::new(parameters, vec![x, y], loss)
 }
 
-/// Two padded convolutions, each with a pool, and two linear layers.
+/// Makes a CNN of two padded convolutions, each with a pool, and two linear layers.
 pub(crate) fn digits() -> Model {
     let parameters = vec![
         fill(70, &[16, 1, 3, 3], 1.0 / 3.0),
@@ -191,7 +191,8 @@ pub(crate) fn digits() -> Model {
     Model::new(parameters, data, loss)
 }
 
-/// A transformer that adds numbers digit by digit: 3 layers, 4 heads, width 64, 8 tokens of 12 kinds, batch 128.
+/// Makes a transformer that adds numbers digit by digit: 3 layers, 4 heads, width 64, 8 tokens of 12 kinds,
+/// batch 128.
 pub(crate) fn addition() -> Model {
     const D: usize = 64;
     let mut parameters = vec![fill(80, &[12, D], 0.1), fill(81, &[8, D], 0.1)];

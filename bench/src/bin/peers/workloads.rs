@@ -110,7 +110,7 @@ fn mean_abs(outs: &[Tensor]) -> Result<f64, Failure> {
     Ok(sum)
 }
 
-/// A compiled function of fixed inputs.
+/// Makes a workload that runs a compiled function on fixed inputs.
 fn compiled(ins: &[Tensor], f: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Result<Workload, Failure> {
     let ins: Arc<Vec<Tensor>> = Arc::new(ins.to_vec());
     let refs: Vec<&Tensor> = ins.iter().collect();
@@ -164,7 +164,7 @@ fn normed(x: &[Tensor]) -> Tensor {
     x[0].layer_norm([1024], Some(&x[1]), Some(&x[2]), 1e-5)
 }
 
-/// The gradients of a function for a given cotangent of its result.
+/// Computes the gradients of a function for a given cotangent of its result.
 fn pulled(ins: &[Tensor], g: &Tensor, f: impl FnOnce(&[Tensor]) -> Tensor) -> Vec<Tensor> {
     let refs: Vec<&Tensor> = ins.iter().collect();
     let grads = vjp(&refs, f).and_then(|(_, pull)| pull(&[g]));
@@ -198,7 +198,7 @@ fn training(model: Model, rule: impl Rule + 'static, clip: Option<Clip>) -> Resu
     Ok(Workload {
         repeat: Box::new(move || repeat().map(drop)),
         reset: Box::new(reset),
-        // The loss of the fourth step, before its update.
+        // Returns the loss of the fourth step, before its update.
         check: Box::new(move || {
             back()?;
             let mut loss = 0.0;

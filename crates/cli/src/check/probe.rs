@@ -1,7 +1,8 @@
-//! Evaluates the loss as a function of steps, and compares each gradient with differences, forward mode and reverse mode.
+//! Evaluates the loss as a function of steps, and compares each gradient with differences, forward mode and
+//! reverse mode.
 
-use super::slopes::{Slopes, settling};
-use super::{CheckedName, Random, avals, sought};
+use super::slopes::{Slopes, limit};
+use super::{CheckedName, Random, avals, checked_names};
 use crate::Done;
 use crate::given::Ready;
 use gradus::ir::transform::{jvp, vjp};
@@ -12,30 +13,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Largest relative difference of forward and reverse mode; both are exact up to rounding.
-const EXACT: f64 = 1e-9;
+/// Largest accepted relative difference of forward and reverse mode. Both are exact up to rounding.
+const MODE_TOLERANCE: f64 = 1e-9;
 /// Tolerance to which fixpoints converge.
 pub(super) const CONVERGED: f64 = 1e-14;
-/// Largest number of elements without a derivative that are searched for in a tensor.
-const PLACES: usize = 64;
+/// Largest number of elements without a derivative that are located in one tensor.
+const MOST_KINKS: usize = 64;
 /// Initial step length of differences.
 const STEP: f64 = 1e-5;
-/// Number of times that steps are shortened, by a factor of 8 each, while longer ones do not agree.
-const SHORTER: i32 = 12;
-/// Difference of backward and forward slopes, relative to the gradient, from which on shorter steps are tried.
-const APART: f64 = 1e-3;
+/// Largest number of step lengths that are tried. Each is an eighth of the one before.
+const STEP_LENGTHS: i32 = 12;
+/// Largest difference of backward and forward slopes, relative to the gradient, at which no shorter steps are
+/// tried.
+const MOST_GAP: f64 = 1e-3;
 
 /// The relative errors of a gradient.
 pub(super) struct Errors {
-    /// Error against differences. `None` if a function holds values constant that differences would change, or if
-    /// differences are too inaccurate.
+    /// Error against differences. `None` if a function holds values constant that differences would change,
+    /// or if differences are too inaccurate.
     pub(super) difference: Option<f64>,
     /// Error against forward mode; `None` if its result is not finite.
     pub(super) forward: Option<f64>,
     /// Error against reverse mode on the graph; `None` if there is none, or it is not finite.
     pub(super) graph: Option<f64>,
-    /// Number of elements at which the loss has no derivative.
-    pub(super) edges: usize,
+    /// Number of elements at which the loss has no derivative: kinks, jumps, infinite slopes.
+    pub(super) kinks: usize,
 }
 
 /// A gradient, or the part of one that belongs to one term of a name that depends on time.
@@ -49,7 +51,7 @@ pub(super) struct Part {
     value: Option<Tensor>,
 }
 
-/// The loss as a function of steps from the value of each name.
+/// The loss as a function of steps, which are added to the values of names.
 pub(super) struct Probe {
     pub(super) lowered: Lowered,
     loss: Compiled,
@@ -58,7 +60,8 @@ pub(super) struct Probe {
     pub(super) skipped: Vec<(String, String)>,
     /// A function of the program that holds values constant, if there is one.
     pub(super) holds: Option<Name>,
-    /// Relative rounding error: that of the least precise float dtype of the program, or the tolerance of fixpoints.
+    /// Relative rounding error: that of the least precise float dtype of the program, or the tolerance of
+    /// fixpoints.
     noise: f64,
 }
 
@@ -75,8 +78,9 @@ fn needs_itself(program: &Program, name: &Name) -> bool {
     d.time.is_some() || program.needed(&reads.collect::<Vec<_>>()).contains(name)
 }
 
-/// Renames the equations of a name, so that a step can be added to their result: `M[i] = Lines_M[i] + Step[i]`.
-fn moved_apart(open: &mut Program, mut term: Equation) -> Equation {
+/// Adds a step to the result of a name whose equations are not summed. Renames these equations:
+/// `M[i] = Lines_M[i] + Step[i]`.
+fn add_step(open: &mut Program, mut term: Equation) -> Equation {
     let name = Name::from(format!("Lines_{}", term.target.name));
     for e in open.equations.iter_mut().filter(|e| e.target.name == term.target.name) {
         e.target.name = name.clone();
@@ -91,11 +95,12 @@ impl Probe {
     pub(super) fn new(program: &Program, gradient: &Gradient, wrt: &[Name], ready: Ready) -> Done<Probe> {
         let chosen = |n: &Name| *n != gradient.loss && (wrt.is_empty() || wrt.contains(n));
         let names = gradient.names.iter().filter(|(n, _)| chosen(n));
-        let sought: Vec<CheckedName> = names.flat_map(|(n, g)| sought(program, n, g, &ready)).collect();
+        let checked: Vec<CheckedName> =
+            names.flat_map(|(n, g)| checked_names(program, n, g, &ready)).collect();
         let mut lines = gradient.equations.clone();
-        lines.extend(sought.iter().map(|s| s.part.clone()));
-        let mut wanted: Vec<Name> = sought.iter().map(|s| s.part.target.name.clone()).collect();
-        let values: BTreeSet<&Name> = sought.iter().map(|s| &s.name).collect();
+        lines.extend(checked.iter().map(|s| s.part.clone()));
+        let mut wanted: Vec<Name> = checked.iter().map(|s| s.part.target.name.clone()).collect();
+        let values: BTreeSet<&Name> = checked.iter().map(|s| &s.name).collect();
         wanted.extend(values.into_iter().filter(|n| !ready.inputs.contains_key(*n)).cloned());
         let gradients = program.extended(&lines)?.run(&ready.inputs, &ready.settings, &wanted)?;
         let mut inputs = ready.inputs;
@@ -104,7 +109,7 @@ impl Probe {
         let names: Vec<Name> = held.iter().map(|e| e.target.name.clone()).collect();
         let values = program.extended(&held)?.run(&inputs, &ready.settings, &names)?;
         let (mut parts, mut skipped, mut terms) = (Vec::new(), Vec::new(), Vec::new());
-        for s in sought {
+        for s in checked {
             let Some(g) = gradients.get(&s.part.target.name) else { continue };
             let gradient = if s.first { g.narrow(-1, 0, 1).squeeze([-1]) } else { g.clone() };
             let is_reduced = s.term.is_some() && reduces(program, &s.name);
@@ -113,7 +118,7 @@ impl Probe {
                 skipped.push((s.label, why));
                 continue;
             }
-            let term = s.term.map(|term| if is_reduced { moved_apart(&mut open, term) } else { term });
+            let term = s.term.map(|term| if is_reduced { add_step(&mut open, term) } else { term });
             match (term, inputs.get(&s.step)) {
                 (Some(term), _) => {
                     inputs.insert(s.step.clone(), gradient.zeros_like());
@@ -162,16 +167,17 @@ impl Probe {
     /// Largest accepted relative difference between modes.
     pub(super) fn exact(&self, within: f64) -> f64 {
         // Derivatives of a fixpoint are only as accurate as its convergence.
-        if self.lowered.has_fixpoints() { within } else { EXACT.max(64.0 * self.noise) }
+        if self.lowered.has_fixpoints() { within } else { MODE_TOLERANCE.max(64.0 * self.noise) }
     }
 
-    /// The loss with these inputs instead of the own ones.
+    /// Evaluates the loss with some inputs replaced by these values. Returns NaN if a fixpoint has not
+    /// converged.
     fn at(&self, moved: Vec<(&Name, Tensor)>) -> Done<f64> {
         let moved: BTreeMap<&Name, Tensor> = moved.into_iter().collect();
         let input = |n| moved.get(n).or_else(|| self.inputs.get(n));
         let ins: Vec<&Tensor> = self.lowered.inputs.iter().filter_map(input).collect();
         let outs = self.loss.run(&ins)?;
-        // If a fixpoint or its derivatives have not converged, there is no value to take differences of.
+        // If a fixpoint or its derivatives have not converged, the loss has no value.
         match outs.split_first() {
             Some((loss, verdicts)) if self.lowered.check(verdicts).is_ok() => {
                 Ok(loss.to(Device::CPU).to_dtype(DType::F64).item::<f64>()?)
@@ -180,7 +186,7 @@ impl Probe {
         }
     }
 
-    /// The errors of some gradients, all of whose names take a step together.
+    /// Computes the errors of some gradients together: all their names take a step at once.
     pub(super) fn errors(&self, parts: &[Part], within: f64, random: &mut Random) -> Done<Errors> {
         let directions = parts.iter().map(|p| random.direction(&self.inputs[&p.step])).collect();
         let positions: BTreeMap<&Name, usize> = self.lowered.inputs.iter().zip(0..).collect();
@@ -195,7 +201,7 @@ impl Probe {
         let forward = forward.filter(|f| f.is_finite()).map(|f| (f - slope).abs() / size);
         let exact = self.exact(within);
         let agreed = forward.is_some_and(|e| e <= exact) && graph.is_none_or(|e| e <= exact);
-        let mut found = Errors { difference: None, forward, graph, edges: 0 };
+        let mut found = Errors { difference: None, forward, graph, kinks: 0 };
         if self.holds.is_some() {
             return Ok(found);
         }
@@ -203,17 +209,17 @@ impl Probe {
         let (error, kinked) = self.difference(&along, slope, &judge, None)?;
         found.difference = error;
         let [part] = parts else {
-            found.edges = usize::from(kinked);
+            found.kinks = usize::from(kinked);
             return Ok(found);
         };
         if !kinked {
             return Ok(found);
         }
-        // Only elements without a derivative are excused. They are found by bisection of the tensor.
+        // Only elements without a derivative may differ. They are found by bisection of the tensor.
         let n = part.gradient.numel();
         let (mut worst, mut smooth) = (0f64, 0);
         let mut work = Vec::from_iter([Range { start: 0, end: n }]);
-        while let Some(range) = work.pop().filter(|_| found.edges < PLACES) {
+        while let Some(range) = work.pop().filter(|_| found.kinks < MOST_KINKS) {
             let middle = range.start.midpoint(range.end);
             for half in [range.start..middle, middle..range.end] {
                 if half.is_empty() {
@@ -224,7 +230,7 @@ impl Probe {
                 let (slope, _) = along.slope()?;
                 let (error, kinked) = self.difference(&along, slope, &judge, Some(half.clone()))?;
                 match kinked {
-                    true if half.len() == 1 => found.edges += 1,
+                    true if half.len() == 1 => found.kinks += 1,
                     true => work.push(half),
                     false => {
                         smooth += half.len();
@@ -234,14 +240,15 @@ impl Probe {
             }
         }
         // Elements that are smooth one by one may have a kink together.
-        found.edges = if found.edges < PLACES { found.edges.max(1) } else { n };
+        found.kinks = if found.kinks < MOST_KINKS { found.kinks.max(1) } else { n };
         found.difference = Some(worst).filter(|_| smooth > 0);
         Ok(found)
     }
 
-    /// Compares a slope with differences along a direction that moves the elements `moved` (`None`: all). Returns the
-    /// error, or `None` if differences are too inaccurate, and a flag that is true if the loss has no derivative there.
-    /// If the loss seems to have none and values are smaller than the steps, shorter steps are tried.
+    /// Compares a slope with differences along a direction that moves the elements `moved` (`None`: all).
+    /// Returns the error, or `None` if differences are too inaccurate, and a flag that is true if the loss
+    /// has no derivative there. If no derivative was found and values are smaller than the steps, shorter
+    /// steps are tried.
     fn difference(
         &self,
         along: &ProbeDirection<'_>,
@@ -271,7 +278,7 @@ impl Probe {
         Ok(if tells { closer } else { found })
     }
 
-    /// As `difference`, with steps of length `first` and shorter ones.
+    /// Does the work of [`difference`](Probe::difference), with steps of length `first` and shorter ones.
     fn by_steps(
         &self,
         along: &ProbeDirection<'_>,
@@ -281,33 +288,35 @@ impl Probe {
     ) -> Done<(Option<f64>, bool)> {
         let SlopeCriteria { size, within, agreed } = *judge;
         let (mut all, mut least) = (Vec::<Slopes>::new(), f64::INFINITY);
-        for k in 0..SHORTER {
+        for k in 0..STEP_LENGTHS {
             let short = self.slopes(along, first / 8f64.powi(k))?;
             let telling = short.rounding <= within * size;
             if k > 1 && !telling {
                 break;
             }
-            // Slopes may agree by chance. Shorter steps tell whether backward and forward slopes converge.
+            // Slopes may agree by chance, so one shorter step checks whether backward and forward slopes
+            // converge.
             if let Some(long) = all.last().filter(|_| least <= within) {
                 return Ok((Some(least), long.splits(short)));
             }
             let error = short.error(slope) / size;
             least = if error.is_nan() { least } else { least.min(error) };
             all.push(short);
-            if error <= within && short.gap() <= APART * size {
+            if error <= within && short.gap() <= MOST_GAP * size {
                 return Ok((Some(error), false));
             }
         }
         // For a fractional power, slopes converge slowly; their limit is extrapolated.
         if let [.., a, b, c] = &all[..]
-            && let far = (settling([*a, *b, *c].map(Slopes::central)) - slope).abs() / size
+            && let far = (limit([*a, *b, *c].map(Slopes::central)) - slope).abs() / size
             && far <= within
         {
             return Ok((Some(far), false));
         }
         let error = all.last().map_or(f64::NAN, |s| s.error(slope) / size);
         let kinked = matches!(&all[..], [.., long, short] if long.kinked(*short, slope, agreed));
-        // If the loss curves too much for these steps, the slope is between the backward and the forward slope.
+        // If the loss curves too much for these steps, the given slope is between the backward and the
+        // forward slope.
         let bent = |s: &Slopes| s.gap() > within * size && s.contains(slope) && error > within;
         if !kinked && agreed && all.last().is_some_and(bent) {
             return Ok((None, false));
@@ -315,7 +324,7 @@ impl Probe {
         Ok((Some(if least.is_finite() { least } else { error }), kinked))
     }
 
-    /// Backward and forward slopes with steps of this length.
+    /// Computes backward and forward slopes with steps of this length.
     fn slopes(&self, along: &ProbeDirection<'_>, step: f64) -> Done<Slopes> {
         let at = |by: f64| {
             let moved =
@@ -333,7 +342,7 @@ impl Probe {
         self.lowered.inputs.iter().filter_map(|n| self.inputs.get(n)).collect()
     }
 
-    /// The derivative along directions of the inputs at these positions, by forward mode.
+    /// Computes the derivative along directions of the inputs at these positions, by forward mode.
     fn forward(&self, positions: &[usize], directions: &[Tensor]) -> Done<f64> {
         let plan = compile_graph(&Arc::new(jvp(&self.lowered.graph, positions)?))?;
         let outs = plan.run(&self.ins().into_iter().chain(directions).collect::<Vec<_>>())?;
@@ -341,8 +350,8 @@ impl Probe {
         Ok(tangent.map_or(Ok(f64::NAN), |t| t.to(Device::CPU).to_dtype(DType::F64).item::<f64>())?)
     }
 
-    /// The largest relative error of the gradients against reverse mode on the graph; `None` if the graph has a loop without
-    /// a reverse mode.
+    /// Computes the largest relative error of the gradients against reverse mode on the graph; `None` if the
+    /// graph has a loop without a reverse mode.
     fn graph(&self, positions: &[usize], parts: &[Part]) -> Done<Option<f64>> {
         let graph = &self.lowered.graph;
         let Ok(pulled) = vjp(graph, positions) else { return Ok(None) };
@@ -380,8 +389,8 @@ impl<'a> ProbeDirection<'a> {
         Self { parts, directions }
     }
 
-    /// The slope by the gradients, and the sum of its absolute terms: the terms may cancel, so errors are relative to
-    /// that.
+    /// Returns the slope that the gradients predict, and the sum of its absolute terms. Errors are relative
+    /// to that sum, because the terms may cancel.
     fn slope(&self) -> Done<(f64, f64)> {
         let (mut slope, mut size) = (0.0, 0.0);
         for (part, direction) in self.parts.iter().zip(&self.directions) {
@@ -402,7 +411,7 @@ struct SlopeCriteria {
     agreed: bool,
 }
 
-/// A mask: 1 at the elements of a range, 0 elsewhere.
+/// Makes a mask: 1 at the elements of a range, 0 elsewhere.
 fn within_range(n: usize, range: &Range<usize>, shape: &[usize]) -> Tensor {
     let one: Vec<f64> = (0..n).map(|i| f64::from(u8::from(range.contains(&i)))).collect();
     Tensor::from_slice(&one, shape.to_vec())

@@ -29,15 +29,15 @@ impl Slopes {
         (self.back.min(self.ahead) - spare..=self.back.max(self.ahead) + spare).contains(&slope)
     }
 
-    /// The difference of a slope from the central slope, beyond rounding.
+    /// Returns the difference of a slope from the central slope, beyond rounding.
     pub(super) fn error(self, slope: f64) -> f64 {
         let far = (self.central() - slope).abs();
         if far <= self.rounding { 0.0 } else { far - self.rounding }
     }
 
-    /// Returns true if there is no derivative: with shorter steps the slopes stay apart, grow without bound, or are not
-    /// finite. A slope outside of both counts as wrong instead. A slope on which forward and reverse mode agree does
-    /// not, because several kinks that cancel may each have their own slope.
+    /// Returns true if there is no derivative: with shorter steps the slopes stay apart, grow without bound,
+    /// or are not finite. A slope outside of both counts as wrong instead. A slope on which forward and
+    /// reverse mode agree does not, because several kinks that cancel may each have their own slope.
     pub(super) fn kinked(self, shorter: Slopes, slope: f64, agreed: bool) -> bool {
         if !self.gap().is_finite() || !shorter.gap().is_finite() {
             return true;
@@ -55,23 +55,24 @@ impl Slopes {
     }
 }
 
-/// The limit of a sequence that converges geometrically, by Aitken's extrapolation; NaN if it does not converge.
-pub(super) fn settling([a, b, c]: [f64; 3]) -> f64 {
+/// Extrapolates the limit of a sequence that converges geometrically, by Aitken's method. Returns NaN if it
+/// does not converge.
+pub(super) fn limit([a, b, c]: [f64; 3]) -> f64 {
     let shrinks = (c - b).abs() < 0.9 * (b - a).abs();
     if shrinks { c - (c - b) * (c - b) / ((c - b) - (b - a)) } else { f64::NAN }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Slopes, settling};
+    use super::{Slopes, limit};
 
     fn slopes(f: impl Fn(f64) -> f64, step: f64) -> Slopes {
         Slopes { back: (f(0.0) - f(-step)) / step, ahead: (f(step) - f(0.0)) / step, rounding: 1e-14 / step }
     }
 
-    /// A kink does not excuse every gradient, and a smooth curve excuses none.
+    /// Tests that at a kink only slopes between both sides are accepted, and that a smooth curve has no kink.
     #[test]
-    fn edges_and_faults() {
+    fn kinks_and_wrong_slopes() {
         let kinked =
             |f: fn(f64) -> f64, slope: f64| slopes(f, 1e-5).kinked(slopes(f, 1e-5 / 8.0), slope, false);
         assert!(kinked(f64::abs, 0.0) && kinked(f64::abs, 1.0) && kinked(f64::abs, -1.0));
@@ -87,7 +88,7 @@ mod tests {
         assert!(slopes(f64::exp, 1e-5).error(f64::NAN).is_nan());
         let splits = |f: fn(f64) -> f64| slopes(f, 1e-5).splits(slopes(f, 1e-5 / 8.0));
         assert!(splits(f64::abs) && splits(|x| x.max(0.0)) && !splits(f64::exp) && !splits(|x| x * x.abs()));
-        assert!(settling([1.0, 2.0, 4.0]).is_nan() && settling([1.0, 2.0, 3.0]).is_nan());
-        assert_eq!([settling([5.0, 3.0, 2.0]), settling([9.0, 5.0, 3.0])], [1.0, 1.0]);
+        assert!(limit([1.0, 2.0, 4.0]).is_nan() && limit([1.0, 2.0, 3.0]).is_nan());
+        assert_eq!([limit([5.0, 3.0, 2.0]), limit([9.0, 5.0, 3.0])], [1.0, 1.0]);
     }
 }

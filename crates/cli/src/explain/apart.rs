@@ -1,12 +1,13 @@
-//! Separates the part of a loop body that does not depend on the values that the rounds change; it is computed once.
+//! Separates the loop-invariant part of a loop body, which is computed once, from the part that each round
+//! computes.
 
 use gradus::Graph;
 use gradus::ir::{Builder, Result, Var};
 
-/// Splits a graph into the part computed before the rounds and the part computed in each round. The second takes the inputs of
-/// the graph, then the results of the first. `moving` marks inputs that change between rounds. Returns `None` if no arithmetic
-/// is independent of them.
-pub(super) fn apart(graph: &Graph, moving: &[bool]) -> Result<Option<(Graph, Graph)>> {
+/// Splits a graph into the part computed before the rounds and the part computed in each round. The second
+/// takes the inputs of the graph, then the results of the first. `moving` marks inputs that change between
+/// rounds. Returns `None` if no arithmetic is loop-invariant.
+pub(super) fn split_invariant(graph: &Graph, moving: &[bool]) -> Result<Option<(Graph, Graph)>> {
     let nodes = graph.nodes();
     let input = |i: usize| graph.inputs().iter().position(|(_, id)| id.node as usize == i);
     let mut moves: Vec<bool> = Vec::with_capacity(nodes.len());
@@ -15,16 +16,16 @@ pub(super) fn apart(graph: &Graph, moving: &[bool]) -> Result<Option<(Graph, Gra
         moves.push(given || node.ins.iter().any(|id| moves[id.node as usize]));
     }
     // Only arithmetic is hoisted: constants and views cost nothing to compute again.
-    let still: Vec<bool> =
+    let hoisted: Vec<bool> =
         nodes.iter().zip(&moves).map(|(node, moves)| !moves && graph.node_stats(node).flops > 0).collect();
     let mut read = vec![false; nodes.len()];
     graph.outputs().iter().for_each(|id| read[id.node as usize] = true);
     for (i, node) in nodes.iter().enumerate().rev() {
-        if read[i] && !still[i] {
+        if read[i] && !hoisted[i] {
             node.ins.iter().for_each(|id| read[id.node as usize] = true);
         }
     }
-    let kept: Vec<usize> = (0..nodes.len()).filter(|i| read[*i] && still[*i]).collect();
+    let kept: Vec<usize> = (0..nodes.len()).filter(|i| read[*i] && hoisted[*i]).collect();
     if kept.is_empty() {
         return Ok(None);
     }
@@ -41,7 +42,7 @@ pub(super) fn apart(graph: &Graph, moving: &[bool]) -> Result<Option<(Graph, Gra
         values.push(match input(i) {
             Some(at) => vec![ins[at]],
             None if !read[i] => Vec::new(),
-            None if still[i] => given(),
+            None if hoisted[i] => given(),
             None => {
                 let own = node.ins.iter().map(|id| values[id.node as usize][id.out as usize]);
                 round.apply(node.op.clone(), &own.collect::<Vec<_>>())

@@ -1,7 +1,7 @@
-//! A program with its constants as inputs. Otherwise everything that depends only on constants would be folded at compile time,
-//! and its cost would not be shown.
+//! Makes the constants of a program inputs. Otherwise the compiler would fold all values that depend only on
+//! constants, and their cost would not be shown.
 
-use super::{alone, avals};
+use super::{avals, single_equation};
 use crate::Done;
 use crate::given::Ready;
 use gradus::Tensor;
@@ -18,16 +18,16 @@ pub(super) struct Unfolded<'a> {
     ready: &'a Ready,
 }
 
-/// The repetition of mutually dependent names.
+/// The number of times that mutually dependent names are computed.
 #[derive(Clone, Copy)]
 pub(super) enum Repeated {
     Rounds(u64),
-    /// Rules derive facts, which are stored as bits. Each fact is processed once, so the number of rounds does not determine
-    /// the cost.
+    /// Rules derive facts, which are stored as bits. Each fact is processed once, so the number of rounds
+    /// does not determine the cost.
     Facts,
 }
 
-/// Mutually dependent names, and how often they are computed.
+/// Mutually dependent names, and the number of times that they are computed.
 #[derive(Clone)]
 pub(super) struct Rounds {
     pub(super) repeated: Repeated,
@@ -78,7 +78,7 @@ impl<'a> Unfolded<'a> {
         Ok((program.lower(&avals(&inputs), &self.ready.settings, wanted)?, inputs))
     }
 
-    /// The rounds of names that depend on themselves, or on a virtual time that ends by a condition.
+    /// Returns the rounds of names that depend on themselves, or on a virtual time that ends by a condition.
     pub(super) fn rounds(&self, names: &HashSet<Name>) -> Done<HashMap<Name, Rounds>> {
         // A program without equations; each group adds its own.
         let mut around = self.program.clone();
@@ -121,8 +121,8 @@ fn computes(program: &Program, name: &Name) -> bool {
     own.iter().any(|i| !program.equations[*i].reads().is_empty())
 }
 
-/// Computes an equation that reads no names; returns its indices and value. Returns `None` if the target has a time index, the
-/// value comes from a file, or its dtype is not the program's float dtype.
+/// Computes an equation that reads no names; returns its indices and value. Returns `None` if the target has
+/// a time index, the value comes from a file, or its dtype is not the program's float dtype.
 fn constant(
     program: &Program,
     e: &Equation,
@@ -137,7 +137,7 @@ fn constant(
     let named = e.target.places.iter().filter(|p| matches!(p.index, Index::Named(..)));
     let places: Vec<Place> = named.map(|p| Place { dotted: false, ..p.clone() }).collect();
     let target = Ref { name: name.clone(), places: places.clone(), relation: false, span: Span::NOWHERE };
-    let one = alone(program, e, target, values).ok()?;
+    let one = single_equation(program, e, target, values).ok()?;
     let value = one.run(&BTreeMap::new(), settings, std::slice::from_ref(name)).ok()?.remove(name)?;
     (value.dtype() == settings.float).then_some((places, value))
 }

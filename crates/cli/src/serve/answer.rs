@@ -1,4 +1,5 @@
-//! Answers of `/v1/chat/completions` and `/v1/completions`: converts generated tokens to JSON, as one object or as a stream.
+//! Answers of `/v1/chat/completions` and `/v1/completions`: converts generated tokens to JSON, as one object
+//! or as a stream.
 
 use super::ask::CompletionRequest;
 use super::error::ApiError;
@@ -16,7 +17,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Interval at which a waiting request checks that its client is still connected.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 
 /// One text of an answer.
 struct Choice<'a> {
@@ -32,7 +33,7 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// Processes an event and returns the text that is complete with it.
+    /// Processes an event. Returns the text that can now be sent.
     fn take(&mut self, event: Event) -> Result<String, ApiError> {
         let failed = |e: gradus::Error| ApiError::new(500, e.message());
         let piece = match event {
@@ -65,7 +66,7 @@ impl Choice<'_> {
     }
 }
 
-/// A request while it is answered.
+/// The state of a request that is being answered.
 struct Answer<'a> {
     server: &'a Server,
     language: &'a Language,
@@ -76,7 +77,7 @@ struct Answer<'a> {
     cancelled: Vec<Arc<AtomicBool>>,
     events: Receiver<(usize, Event)>,
     began: Instant,
-    heard: bool,
+    has_first_token: bool,
 }
 
 /// Cancels the texts, however the answer ends.
@@ -96,10 +97,11 @@ pub(crate) enum Outcome {
     /// The response was streamed completely.
     Streamed,
     /// The client has disconnected.
-    Left,
+    Disconnected,
 }
 
-/// Generates the requested texts. Errors before the first byte of a response are returned; later ones are sent in the stream.
+/// Generates the requested texts. Errors before the first byte of a response are returned; later ones are
+/// sent in the stream.
 pub(crate) fn answer(
     server: &Server,
     language: &Language,
@@ -134,18 +136,32 @@ pub(crate) fn answer(
     }
     let id = format!("{}-{:016x}", if ask.chat { "chatcmpl" } else { "cmpl" }, super::random());
     let (created, began) = (super::now(), Instant::now());
-    let mut answer =
-        Answer { server, language, ask, id, created, choices, cancelled, events, began, heard: false };
+    let mut answer = Answer {
+        server,
+        language,
+        ask,
+        id,
+        created,
+        choices,
+        cancelled,
+        events,
+        began,
+        has_first_token: false,
+    };
     match ask.stream {
         false => answer.at_once(connection),
         true => {
-            let Ok(mut stream) = connection.stream(request) else { return Ok(Outcome::Left) };
+            let Ok(mut stream) = connection.stream(request) else { return Ok(Outcome::Disconnected) };
             let done = match answer.streamed(&mut stream) {
                 Ok(Some(())) => stream.send("[DONE]"),
-                Ok(None) => return Ok(Outcome::Left),
+                Ok(None) => return Ok(Outcome::Disconnected),
                 Err(e) => stream.send(&e.body().to_string()),
             };
-            Ok(if done.and_then(|()| stream.end()).is_ok() { Outcome::Streamed } else { Outcome::Left })
+            Ok(if done.and_then(|()| stream.end()).is_ok() {
+                Outcome::Streamed
+            } else {
+                Outcome::Disconnected
+            })
         }
     }
 }
@@ -163,10 +179,10 @@ impl Answer<'_> {
             if self.server.cancel.load(Relaxed) {
                 return Err(ApiError::new(503, "the server is stopping"));
             }
-            match self.events.recv_timeout(LOOK.min(left)) {
+            match self.events.recv_timeout(POLL.min(left)) {
                 Ok(event) => {
-                    if !self.heard {
-                        self.heard = true;
+                    if !self.has_first_token {
+                        self.has_first_token = true;
                         self.server.metrics.first_token.add(self.began.elapsed());
                     }
                     return Ok(Some(event));
@@ -180,11 +196,12 @@ impl Answer<'_> {
         }
     }
 
-    /// Processes an event of an unfinished text. Returns the new piece of text; `None` if the text was already finished.
+    /// Processes an event of an unfinished text. Returns the new piece of text; `None` if the text was
+    /// already finished.
     fn take(&mut self, index: usize, event: Event) -> Result<Option<String>, ApiError> {
         let choice = &mut self.choices[index];
         if choice.finish.is_some() {
-            return Ok(None); // it came after a stop string
+            return Ok(None); // the event came after a stop string
         }
         let piece = choice.take(event)?;
         if choice.finish.is_some() {
@@ -199,15 +216,17 @@ impl Answer<'_> {
 
     /// Answers with one object.
     fn at_once(&mut self, connection: &Connection) -> Result<Outcome, ApiError> {
-        let mut looked = Instant::now();
+        let mut last_check = Instant::now();
         while !self.is_done() {
-            let Some((index, event)) = self.next(|| connection.is_open())? else { return Ok(Outcome::Left) };
+            let Some((index, event)) = self.next(|| connection.is_open())? else {
+                return Ok(Outcome::Disconnected);
+            };
             self.take(index, event)?;
-            if looked.elapsed() > LOOK {
+            if last_check.elapsed() > POLL {
                 if !connection.is_open() {
-                    return Ok(Outcome::Left);
+                    return Ok(Outcome::Disconnected);
                 }
-                looked = Instant::now();
+                last_check = Instant::now();
             }
         }
         let choices: Vec<Json> = (0..self.choices.len())
@@ -323,7 +342,8 @@ impl Answer<'_> {
             };
             return json!({ "content": tokens.iter().map(each).collect::<Vec<_>>(), "refusal": null });
         }
-        // Tokens that are parts of characters are named by their bytes; as text they would all be the replacement character.
+        // A token that is a part of a character is written as its bytes; as text it would be the replacement
+        // character.
         let text = |id: i64| match self.language.tokenizer.bytes(id).map(String::from_utf8) {
             Some(Ok(text)) => text,
             Some(Err(e)) => {

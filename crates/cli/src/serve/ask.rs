@@ -37,7 +37,7 @@ struct Body<'a>(&'a serde_json::Map<String, Json>);
 type RequestResult<T> = Result<T, ApiError>;
 
 impl<'a> Body<'a> {
-    /// The value of a field that is present and not null.
+    /// Returns the value of a field that is present and not null.
     fn get(&self, name: &str) -> Option<&'a Json> {
         self.0.get(name).filter(|v| !v.is_null())
     }
@@ -272,7 +272,7 @@ fn prompts(body: &Body<'_>, language: &Language) -> RequestResult<Vec<Arc<Vec<i6
     }
 }
 
-/// The grammar that `response_format` requires.
+/// Returns the grammar that `response_format` requires.
 fn grammar(body: &Body<'_>, text: &[u8], language: &Language) -> RequestResult<Option<Arc<Grammar>>> {
     let Some(format) = body.get("response_format") else { return Ok(None) };
     let wrong = |why: String| ApiError::field("response_format", why);

@@ -76,7 +76,8 @@ pub(super) fn accept(server: &Arc<Server>, stream: TcpStream) {
             false => serve(&server, connection),
         }
     };
-    // Refusing a connection takes a thread too. Beyond twice the limit, connections are closed without a response.
+    // Refusing a connection takes a thread too. Beyond twice the limit, connections are closed without a
+    // response.
     if server.metrics.connections.load(Relaxed) > 2 * server.limits.connections
         || std::thread::Builder::new().name("connection".into()).spawn(serve).is_err()
     {
@@ -102,7 +103,8 @@ fn serve(server: &Server, mut connection: Connection) {
         let response = match respond(server, &request, &mut connection) {
             Ok(Some(response)) => response,
             Ok(None) => {
-                // A streamed response. A client without chunked encoding reads up to the end of the connection.
+                // A streamed response. A client without chunked encoding reads up to the end of the
+                // connection.
                 server.metrics.answered(endpoint, 200);
                 match keep_alive && request.chunks {
                     true => continue,
@@ -124,14 +126,16 @@ fn serve(server: &Server, mut connection: Connection) {
     }
 }
 
-/// The name of an endpoint in metrics. Unknown paths share one name, so that clients cannot create new metrics.
+/// Returns the name of an endpoint in metrics. Unknown paths share one name, so that clients cannot create
+/// new metrics.
 fn endpoint(path: &str) -> &'static str {
     let all =
         ["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/models", "/metrics", "/health"];
     all.into_iter().find(|name| *name == path).unwrap_or("other")
 }
 
-/// Answers a request. Returns `Ok(None)` if the response was streamed, and `Err(None)` if the client has disconnected.
+/// Answers a request. Returns `Ok(None)` if the response was streamed, and `Err(None)` if the client has
+/// disconnected.
 fn respond(
     server: &Server,
     request: &Request,
@@ -222,7 +226,7 @@ fn posted(
     match answer(server, language, &ask, request, connection)? {
         Outcome::Body(body) => Ok(Some(Response::json(200, &body))),
         Outcome::Streamed => Ok(None),
-        Outcome::Left => Err(None),
+        Outcome::Disconnected => Err(None),
     }
 }
 

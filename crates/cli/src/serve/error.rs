@@ -17,7 +17,7 @@ impl ApiError {
         ApiError { status, message: message.into(), param: None, code: None }
     }
 
-    /// An error of a field of the body.
+    /// Makes an error about a field of the body.
     pub(crate) fn field(name: &str, message: impl std::fmt::Display) -> ApiError {
         let message = format!("`{name}` {message}");
         ApiError { status: 400, message, param: Some(name.to_string()), code: Some("invalid_value") }
@@ -27,7 +27,7 @@ impl ApiError {
         ApiError { code: Some(code), ..self }
     }
 
-    /// The JSON object of the response body.
+    /// Returns the JSON object of the response body.
     pub(crate) fn body(&self) -> Value {
         let kind = match self.status {
             401 => "authentication_error",

@@ -1,4 +1,5 @@
-//! HTTP/1.1 on one connection: parses requests strictly and within limits, writes responses and event streams.
+//! HTTP/1.1 on one connection: parses requests strictly and within limits, writes responses and event
+//! streams.
 //!
 //! Returns methods, paths, headers and bodies; `connection.rs` interprets them.
 
@@ -24,7 +25,8 @@ pub(crate) struct Limits {
 /// Largest number of headers of a request.
 const MOST_HEADERS: usize = 100;
 
-/// Largest number of bytes read and discarded before a connection is closed, so that the client can read the response.
+/// Largest number of bytes read and discarded before a connection is closed, so that the client can read the
+/// response.
 const MOST_DRAINED: usize = 1 << 20;
 
 /// Number of bytes read at once.
@@ -46,7 +48,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// The value of a header, by its name in lower case.
+    /// Returns the value of a header, by its name in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
     }
@@ -57,7 +59,8 @@ impl Request {
 pub(crate) enum Failed {
     /// The client closed the connection or was too slow, or the network failed.
     Gone,
-    /// The request is malformed. The connection is closed after the response, because the start of the next request is unknown.
+    /// The request is malformed. The connection is closed after the response, because the start of the next
+    /// request is unknown.
     Bad(u16, &'static str),
 }
 
@@ -257,7 +260,7 @@ impl Connection {
         self.stream.write_all(bytes)
     }
 
-    /// Closes the connection after the client could read the response, even if it is still sending.
+    /// Closes the connection. First reads what the client is still sending, so that it can read the response.
     pub(crate) fn close(mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
         let until = Instant::now() + Duration::from_millis(500);
@@ -279,7 +282,7 @@ pub(crate) struct EventStream<'a> {
 }
 
 impl EventStream<'_> {
-    /// Sends an event.
+    /// Sends an event with this data.
     pub(crate) fn send(&mut self, data: &str) -> io::Result<()> {
         let event = format!("data: {data}\n\n");
         match self.chunks {
@@ -299,7 +302,7 @@ impl EventStream<'_> {
     }
 }
 
-/// The status line of a response, and the headers common to all.
+/// Returns the status line of a response, and the headers common to all.
 fn head(status: u16, keep_alive: bool) -> String {
     let reason = match status {
         200 => "OK",

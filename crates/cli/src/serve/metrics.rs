@@ -70,7 +70,7 @@ impl Metrics {
         *requests.entry((endpoint, status)).or_default() += 1;
     }
 
-    /// All metrics, in Prometheus' text format.
+    /// Writes all metrics, in Prometheus' text format.
     pub(crate) fn text(&self) -> String {
         let mut out = String::new();
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,8 @@
 //! `gradus serve`: serves a model over HTTP, with the API of OpenAI.
 //!
-//! Each connection has a thread, up to a limit; one thread runs the engine ([`schedule`]). Bodies are parsed in [`ask`], answers
-//! written in [`answer`]. The server listens on the loopback address unless another is given.
+//! Each connection has a thread, up to a limit; one thread runs the engine ([`schedule`]). Bodies are parsed
+//! in [`ask`], answers written in [`answer`]. The server listens on the loopback address unless another is
+//! given.
 
 mod answer;
 mod ask;
@@ -33,7 +34,8 @@ use vectors::Vectors;
 
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
-    /// Language model or sentence encoder: GGUF file, or folder with config.json, tokenizer.json and safetensors files
+    /// Language model or sentence encoder: GGUF file, or folder with config.json, tokenizer.json and
+    /// safetensors files
     pub(crate) model: PathBuf,
     /// Folder of a sentence encoder that answers /v1/embeddings
     #[arg(long, value_name = "FOLDER")]
@@ -47,7 +49,8 @@ pub(crate) struct ServeArgs {
     /// Port to listen on; 0 chooses a free port
     #[arg(long, default_value_t = 8080)]
     pub(crate) port: u16,
-    /// Require this key in requests (Authorization: Bearer KEY); set GRADUS_SERVE_KEY instead to keep it out of process lists
+    /// Require this key in requests (Authorization: Bearer KEY); set GRADUS_SERVE_KEY instead to keep it out
+    /// of process lists
     #[arg(long)]
     pub(crate) key: Option<String>,
     /// Number of texts generated at the same time
@@ -62,7 +65,8 @@ pub(crate) struct ServeArgs {
     /// Largest number of new tokens per text
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) max_tokens: usize,
-    /// Largest number of tokens per text, including the prompt; smaller values need less memory [default: the model's context]
+    /// Largest number of tokens per text, including the prompt; smaller values need less memory [default: the
+    /// model's context]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) context: Option<u32>,
     /// Largest request body, in bytes
@@ -105,12 +109,12 @@ pub(crate) struct Language {
 }
 
 impl Language {
-    /// The bytes of all tokens, collected at the first call.
+    /// Returns the bytes of all tokens, collected at the first call.
     fn vocabulary(&self) -> &Arc<Vocabulary> {
         self.vocabulary.get_or_init(|| Arc::new(Vocabulary::new(&self.tokenizer, self.vocabulary_size)))
     }
 
-    /// The grammar of JSON objects, built at the first call.
+    /// Returns the grammar of JSON objects, built at the first call.
     fn objects(&self) -> Result<Arc<Grammar>, ApiError> {
         if let Some(grammar) = self.objects.get() {
             return Ok(grammar.clone());
@@ -143,7 +147,7 @@ fn is_encoder(path: &Path) -> bool {
     config.is_some_and(|c| c["model_type"] == "bert")
 }
 
-/// The name of a model, from its path.
+/// Returns the name of a model, from its path.
 fn name_of(path: &Path) -> String {
     let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
     name.map_or("model".into(), |n| n.to_string_lossy().into_owned())
@@ -246,7 +250,8 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal<'_>) -> Done {
 fn stop_on_signals(server: &Arc<Server>, address: SocketAddr) {
     static CURRENT: Mutex<Option<(Arc<Server>, SocketAddr)>> = Mutex::new(None);
     *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some((server.clone(), address));
-    // Fails if a handler exists: an earlier call's, which uses `CURRENT`, or one of the program that embeds the command.
+    // Fails if a handler exists. It is that of an earlier call, which uses `CURRENT`, or that of a program
+    // that calls this library.
     let _ = ctrlc::set_handler(|| {
         let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((server, address)) = &*current else { return };
@@ -305,7 +310,7 @@ fn check_model(model: Option<&Json>, name: &str) -> Result<(), ApiError> {
     }
 }
 
-/// A random number for ids and seeds.
+/// Returns a random number for ids and seeds.
 fn random() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }

@@ -38,7 +38,7 @@ const HEIGHT: f64 = 360.0;
 const LEFT: f64 = 70.0;
 const AROUND: f64 = 30.0;
 
-/// An SVG drawing of the losses, with both axes.
+/// Draws the losses as SVG, with both axes.
 pub(crate) fn svg(records: &[Record]) -> String {
     let (w, h) = (WIDTH - LEFT - AROUND, HEIGHT - 2.0 * AROUND);
     let (right, bottom) = (LEFT + w, AROUND + h);
@@ -84,7 +84,7 @@ const ROWS: usize = 8;
 /// Bits of the dots of a Braille character, by row and column from the upper left.
 const DOTS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 
-/// A plot of the losses as text; empty if no loss is finite.
+/// Plots the losses as text. Returns an empty text if no loss is finite.
 pub(crate) fn plot(records: &[Record]) -> String {
     let Some(frame) = Frame::of(records) else { return String::new() };
     let mut cells = [[0u32; COLUMNS]; ROWS];

@@ -1,11 +1,11 @@
 //! Writes event files for TensorBoard: records with checksums that contain protocol buffers.
 
-/// The first record of a file.
+/// Encodes the first record of a file.
 pub(crate) fn version(time: f64) -> Vec<u8> {
     record(&event(time, 0, &bytes(3, b"brain.Event:2")))
 }
 
-/// A record of named numbers at a step.
+/// Encodes a record of named numbers at a step.
 pub(crate) fn scalars(time: f64, step: u64, values: &[(&str, f64)]) -> Vec<u8> {
     let mut summary = Vec::new();
     for (tag, x) in values {
@@ -17,7 +17,7 @@ pub(crate) fn scalars(time: f64, step: u64, values: &[(&str, f64)]) -> Vec<u8> {
     record(&event(time, step, &bytes(5, &summary)))
 }
 
-/// An event: its time (field 1), its step (field 2), and its content, which is an encoded field.
+/// Encodes an event: its time (field 1), its step (field 2), and `what`, which is an encoded field.
 fn event(time: f64, step: u64, what: &[u8]) -> Vec<u8> {
     let mut out = vec![1 << 3 | 1];
     out.extend(time.to_le_bytes());
@@ -27,7 +27,7 @@ fn event(time: f64, step: u64, what: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A field of bytes, with its tag and length.
+/// Encodes a field of bytes, with its tag and length.
 fn bytes(field: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![field << 3 | 2];
     varint(content.len() as u64, &mut out);
@@ -44,7 +44,7 @@ fn varint(mut n: u64, out: &mut Vec<u8>) {
     out.push(n as u8);
 }
 
-/// A record: length, checksum of the length, content, checksum of the content.
+/// Frames a record: length, checksum of the length, content, checksum of the content.
 fn record(content: &[u8]) -> Vec<u8> {
     let length = (content.len() as u64).to_le_bytes();
     let mut out = length.to_vec();
@@ -54,12 +54,13 @@ fn record(content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The masked checksum of TFRecord files: without the mask, checksums of data that contains checksums would be weak.
+/// Computes the masked checksum of TFRecord files: without the mask, checksums of data that contains
+/// checksums would be weak.
 fn masked(data: &[u8]) -> u32 {
     crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// The CRC-32C (Castagnoli) checksum, computed bit by bit, because records are short.
+/// Computes the CRC-32C (Castagnoli) checksum, bit by bit because records are short.
 fn crc32c(data: &[u8]) -> u32 {
     let bit = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
     !data.iter().fold(!0u32, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), bit))
@@ -95,8 +96,8 @@ mod tests {
         right.extend(0.25f32.to_le_bytes());
         assert_eq!(content, right);
     }
-    /// The bytes that TensorBoard's own writer (`RecordWriter` of the package, version 2.21) produces for the same event,
-    /// including checksums.
+    /// The bytes that TensorBoard's own writer (`RecordWriter` of the package, version 2.21) produces for the
+    /// same event, including checksums.
     #[test]
     fn a_record_is_that_of_tensorboards_own_writer() {
         let found = scalars(1.5, 300, &[("loss", 0.25), ("validation", -2.0)]);

@@ -1,6 +1,6 @@
-//! Reads a TOML table key by key. A value of the wrong type, or a key that is never read, is an error that describes
-//! the accepted values. The values that are read, including defaults, are recorded, so that a resumed run can be
-//! compared with the run it continues.
+//! Reads a TOML table key by key. A value of the wrong type, or a key that is never read, is an error that
+//! describes the accepted values. The values that are read, including defaults, are recorded, so that a
+//! resumed run can be compared with the run it continues.
 
 use crate::{Done, Failure};
 use std::cell::RefCell;
@@ -32,12 +32,13 @@ impl Keys {
         Ok(Keys { file, prefix: String::new(), table, asked: Vec::new(), recorded: Rc::default() })
     }
 
-    /// An error about a key.
+    /// Makes an error about a key.
     pub(crate) fn fault(&self, key: &str, why: &str) -> Failure {
         Failure::Run(format!("{}: `{}{key}` {why}", self.file, self.prefix))
     }
 
-    /// The value of a key, if it is present. Fails if `f` does not accept the value; `fits` describes what it accepts.
+    /// Returns the value of a key, if it is present. Fails if `f` does not accept the value; `fits` describes
+    /// what it accepts.
     fn get<T>(&mut self, key: &str, fits: &str, f: impl Fn(&Value) -> Option<T>) -> Done<Option<T>> {
         self.asked.push(key.to_string());
         let Some(value) = self.table.get(key) else { return Ok(None) };
@@ -53,21 +54,21 @@ impl Keys {
         &mut self,
         key: &str,
         fits: &str,
-        without: T,
+        default: T,
         f: impl Fn(&Value) -> Option<T>,
     ) -> Done<T> {
-        let found = self.get(key, fits, f)?.unwrap_or(without);
+        let found = self.get(key, fits, f)?.unwrap_or(default);
         // Recorded in one form, because 1 and 1.0 are the same number.
         self.record(key, &format!("{found:?}"));
         Ok(found)
     }
 
-    /// Records a value of a key, in place of the value that was read.
+    /// Records another value for a key than the one that was read.
     pub(crate) fn record(&self, key: &str, value: &str) {
         self.recorded.borrow_mut().insert(format!("{}{key}", self.prefix), value.to_string());
     }
 
-    /// All values that were read, including defaults, by the full names of their keys.
+    /// Returns all values that were read, including defaults, by the full names of their keys.
     pub(crate) fn recorded(&self) -> Recorded {
         self.recorded.borrow().clone()
     }
@@ -89,8 +90,8 @@ impl Keys {
     }
 
     /// Reads a number, with a default.
-    pub(crate) fn number(&mut self, key: &str, without: f64) -> Done<f64> {
-        self.get_or(key, "a number", without, number)
+    pub(crate) fn number(&mut self, key: &str, default: f64) -> Done<f64> {
+        self.get_or(key, "a number", default, number)
     }
 
     /// Reads an optional number.
@@ -109,29 +110,29 @@ impl Keys {
     }
 
     /// Reads an integer of at least `least`, with a default.
-    pub(crate) fn count_or(&mut self, key: &str, least: u64, without: u64) -> Done<u64> {
-        let found = self.count(key, least)?.unwrap_or(without);
+    pub(crate) fn count_or(&mut self, key: &str, least: u64, default: u64) -> Done<u64> {
+        let found = self.count(key, least)?.unwrap_or(default);
         self.record(key, &found.to_string());
         Ok(found)
     }
 
     /// Reads an integer of at least 1, with a default.
-    pub(crate) fn size(&mut self, key: &str, without: usize) -> Done<usize> {
-        Ok(self.count_or(key, 1, without as u64)? as usize)
+    pub(crate) fn size(&mut self, key: &str, default: usize) -> Done<usize> {
+        Ok(self.count_or(key, 1, default as u64)? as usize)
     }
 
     /// Reads a boolean, with a default.
-    pub(crate) fn flag(&mut self, key: &str, without: bool) -> Done<bool> {
-        self.get_or(key, "true or false", without, Value::as_bool)
+    pub(crate) fn flag(&mut self, key: &str, default: bool) -> Done<bool> {
+        self.get_or(key, "true or false", default, Value::as_bool)
     }
 
     /// Reads a list of two numbers, with a default.
-    pub(crate) fn two(&mut self, key: &str, without: (f64, f64)) -> Done<(f64, f64)> {
+    pub(crate) fn two(&mut self, key: &str, default: (f64, f64)) -> Done<(f64, f64)> {
         let pair = |v: &Value| match v.as_array()?.as_slice() {
             [a, b] => Some((number(a)?, number(b)?)),
             _ => None,
         };
-        self.get_or(key, "a list of two numbers", without, pair)
+        self.get_or(key, "a list of two numbers", default, pair)
     }
 
     /// Reads a list of integers, 0 or more.
@@ -169,8 +170,8 @@ impl Keys {
         self.table.contains_key(key)
     }
 
-    /// The keys of a table whose keys are chosen by the user.
-    pub(crate) fn own(&self) -> Vec<String> {
+    /// Returns the keys of a table whose keys the user chooses.
+    pub(crate) fn keys(&self) -> Vec<String> {
         self.table.keys().cloned().collect()
     }
 
@@ -202,7 +203,7 @@ fn number(v: &Value) -> Option<f64> {
     v.as_float().or_else(|| v.as_integer().map(|n| n as f64)).filter(|x| x.is_finite())
 }
 
-/// A value in its recorded form.
+/// Writes a value in the form in which it is recorded.
 fn written(v: &Value) -> String {
     match v {
         Value::Array(all) => format!("[{}]", all.iter().map(written).collect::<Vec<_>>().join(", ")),
@@ -211,7 +212,7 @@ fn written(v: &Value) -> String {
     }
 }
 
-/// A value in the form of messages.
+/// Writes a value as messages show it.
 fn shown(v: &Value) -> String {
     match v {
         Value::String(s) => format!("{s:?}"),

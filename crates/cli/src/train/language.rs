@@ -154,7 +154,7 @@ impl Language {
         Ok(model)
     }
 
-    /// The name of the model in configurations.
+    /// Returns the name of the model in configurations.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Language::Names(_) => "names",
@@ -162,7 +162,8 @@ impl Language {
         }
     }
 
-    /// The characters of all tokens, in order. Token 0 of the model of names, the end of a name, is a full stop here.
+    /// Returns the characters of all tokens, in order. Token 0 of the model of names, the end of a name, is a
+    /// full stop here.
     pub(crate) fn characters(&self) -> String {
         match self {
             Language::Names(_) => std::iter::once('.').chain('a'..='z').collect(),

@@ -1,5 +1,5 @@
-//! A lock on the output folder of a run, so that two runs do not mix their logs and checkpoints. The operating
-//! system binds the lock to an open file, and releases it when the process ends for any reason.
+//! A lock on the output folder of a run, so that two runs do not mix their logs and checkpoints. The
+//! operating system binds the lock to an open file, and releases it when the process ends for any reason.
 
 use crate::{Done, Failure, Terminal};
 use std::fs::{File, TryLockError};
@@ -16,8 +16,8 @@ pub(crate) struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing the file would not be enough: a process that another thread is starting holds a copy of it until it
-        // runs its own program.
+        // Closing the file would not be enough. A process that another thread is starting holds a copy of the
+        // file handle until it runs its own program.
         let _ = self.file.unlock();
     }
 }
@@ -43,14 +43,15 @@ impl Lock {
             }
             Err(TryLockError::Error(e)) => return Err(failed(e)),
         }
-        // The process id is for the message of a second run. Only the lock counts: the text may be from an earlier run.
+        // The message of a second run shows the process id. The text may be from an earlier run, so it does
+        // not decide whether the folder is in use.
         let noted = file.set_len(0).and_then(|()| file.rewind());
         noted.and_then(|()| writeln!(file, "{}", std::process::id())).map_err(failed)?;
         Ok(Lock { file })
     }
 }
 
-/// The error that a folder is locked, with the process id if it can be read.
+/// Makes an error that the folder is locked, with the process id if it can be read.
 fn in_use(folder: &Path, file: File) -> Failure {
     let mut text = String::new();
     let _ = file.take(32).read_to_string(&mut text);

@@ -1,4 +1,5 @@
-//! `gradus train`: trains a model as a configuration describes, and writes a log, a plot of the loss and checkpoints.
+//! `gradus train`: trains a model as a configuration describes, and writes a log, a plot of the loss and
+//! checkpoints.
 
 mod curve;
 mod events;
@@ -31,7 +32,7 @@ use validation::Validation;
 /// Name of the checkpoint in an output folder.
 const CHECKPOINT: &str = "checkpoint.safetensors";
 
-/// The checkpoint of a run, which is given by its output folder or by the checkpoint itself.
+/// Returns the checkpoint of a run, which is given by its output folder or by the checkpoint itself.
 pub(crate) fn checkpoint(run: &Path) -> PathBuf {
     if run.is_dir() { run.join(CHECKPOINT) } else { run.to_path_buf() }
 }
@@ -44,7 +45,7 @@ pub(crate) struct Prepared {
     note: serde_json::Value,
     /// Loss on held-out examples, if requested.
     validation: Option<Validation>,
-    /// The program, for checking that its fixpoints have converged.
+    /// The program, used to check that its fixpoints have converged.
     program: Option<Arc<Lowered>>,
 }
 
@@ -100,8 +101,8 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
     let log_every = keys.count_or("log_every", 1, (steps / 100).max(1))?;
     let accumulate = keys.count_or("accumulate", 1, 1)?;
     let seed = keys.count_or("seed", 0, 0)?;
-    // Locked before the run is prepared. A folder that does not exist is created only when the configuration is known to be
-    // valid.
+    // Locked before the run is prepared. A folder that does not exist is created only when the configuration
+    // is known to be valid.
     let lock = if out.is_dir() { Some(Lock::take(&out, terminal)?) } else { None };
     let device = args.on.device()?;
     let common = Common { folder: &folder, updates: steps / accumulate, seed, device };
@@ -148,7 +149,7 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
     };
     follow(&mut prepared, &config, &out, log_every, terminal)?;
     if let Some(path) = &args.profile {
-        // The checkpoint is written, so this step changes nothing that is kept.
+        // The checkpoint has been written, so this step does not change it.
         let batch = prepared.loader.next_batch()?;
         atomic::write(path, &[prepared.step.timeline(&batch)?.trace().as_bytes()])?;
     }

@@ -8,7 +8,7 @@ use gradus::nn::{Clip, Optimizer, Schedule};
 
 type Parameters = Vec<(String, Tensor)>;
 
-/// The optimiser of these parameters, from the tables `optimizer` and `schedule`, for `steps` updates.
+/// Makes the optimiser of these parameters, from the tables `optimizer` and `schedule`, for `steps` updates.
 pub(crate) fn optimizer(keys: &mut Keys, parameters: Parameters, steps: u64) -> Done<Optimizer> {
     let mut own = keys.table("optimizer")?;
     let mut optimizer = rule(&mut own, parameters)?;
@@ -30,14 +30,16 @@ pub(crate) fn optimizer(keys: &mut Keys, parameters: Parameters, steps: u64) -> 
     Ok(optimizer.schedule(schedule(keys.table("schedule")?, steps)?))
 }
 
-/// The kind of state that the optimiser has. A resumed run must have the same kind as the run that it continues.
+/// Returns the kind of state that the optimiser has. A resumed run must have the same kind as the run that it
+/// continues.
 pub(crate) fn kind(keys: &mut Keys) -> Done<String> {
     let mut own = keys.table("optimizer")?;
     let averages = if own.has("average") { " with averages" } else { "" };
     Ok(format!("{}{averages}", own.word("name", NAMES)?))
 }
 
-/// Update rules by name, with the keys that set their fields and the kinds of these. The first rule is the default.
+/// Update rules by name, with the keys that set their fields and the kinds of these. The first rule is the
+/// default.
 macro_rules! rules {
     ($($name:literal => $rule:ident { $($field:ident: $kind:ident),+ })+) => {
         const NAMES: &[&str] = &[$($name),+];
@@ -65,7 +67,7 @@ rules! {
     "adafactor" => Adafactor { rate: number, decay: number, clip: number, weight_decay: number }
 }
 
-/// The schedule over `steps` updates, after an optional warm-up.
+/// Returns the schedule over `steps` updates, after an optional warm-up.
 fn schedule(mut own: Keys, steps: u64) -> Done<Schedule> {
     let warm_up = own.count_or("warm_up", 0, 0)?;
     let left = steps.saturating_sub(warm_up);

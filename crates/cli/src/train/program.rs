@@ -1,4 +1,5 @@
-//! Prepares training of a program of equations with a loss. Its gradient program is compiled once and computes the gradients.
+//! Prepares training of a program of equations with a loss. Its gradient program is compiled once and
+//! computes the gradients.
 
 use super::Prepared;
 use super::keys::Keys;
@@ -27,7 +28,8 @@ impl Module for Parameters {
     }
 }
 
-/// Inputs that are not trained. Batched ones are indexed along their first axis; the others are the same in every batch.
+/// Inputs that are not trained. Batched ones are indexed along their first axis; the others are the same in
+/// every batch.
 struct Inputs {
     fields: Vec<(Tensor, bool)>,
     examples: usize,
@@ -62,19 +64,19 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     let mut given = InputArgs { f64: own.flag("f64", false)?, ..InputArgs::default() };
     given.steps = own.count("time", 1)?.map(|n| n as usize);
     let mut set = own.table("set")?;
-    for name in set.own() {
+    for name in set.keys() {
         let value = set.number(&name, 0.0)?.to_string();
         given.set.push(Pair { name, value });
     }
     let mut inputs = own.table("inputs")?;
-    for name in inputs.own() {
+    for name in inputs.keys() {
         known(&inputs, &opened.program, &name)?;
         let path = inputs.text(&name, "the path of a file")?.unwrap_or_default();
         inputs.record(&name, &files::fingerprint(&common.folder.join(&path))?);
         given.inputs.push(pair(&name, common.folder, &path));
     }
     let mut parameters = own.table("parameters")?;
-    let names = parameters.own();
+    let names = parameters.keys();
     if names.is_empty() {
         return Err(own.fault(
             "parameters",
@@ -204,8 +206,8 @@ fn known(keys: &Keys, program: &Program, name: &str) -> Done {
     Err(keys.fault(name, &format!("is not an input of the program; its inputs are {}", inputs.join(", "))))
 }
 
-/// The initial value of a parameter: a number that fills it, or a table with a distribution. Axes have their declared sizes, else
-/// those of inputs with the same index.
+/// Makes the initial value of a parameter: a number that fills it, or a table with a distribution. Axes have
+/// their declared sizes, else those of inputs with the same index.
 fn first(
     keys: &mut Keys,
     name: &Name,
@@ -250,7 +252,7 @@ fn first(
     Ok(value)
 }
 
-/// The size of an axis with this index in any input.
+/// Returns the size of an axis with this index in any input.
 fn of_inputs(program: &Program, inputs: &BTreeMap<Name, Tensor>, index: &Index) -> Option<usize> {
     inputs.iter().find_map(|(name, t)| {
         let at = program.definition(name)?.places.iter().position(|p| p.index == *index)?;
@@ -258,8 +260,8 @@ fn of_inputs(program: &Program, inputs: &BTreeMap<Name, Tensor>, index: &Index) 
     })
 }
 
-/// Returns the loss and the convergence flags of fixpoints. The program also computes the gradients; the custom derivative rule
-/// returns these, scaled by the cotangent of the loss.
+/// Returns the loss and the convergence flags of fixpoints. The program also computes the gradients; the
+/// custom derivative rule returns these, scaled by the cotangent of the loss.
 fn stepped(run: &gradus::lang::Lowered, m: &Parameters, order: &[Name], batch: &[Tensor]) -> Vec<Tensor> {
     let parameter = |name: &Name| m.0.iter().position(|(n, _)| n == name);
     let mut operands: Vec<&Tensor> = Vec::new();

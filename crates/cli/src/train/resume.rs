@@ -1,5 +1,5 @@
-//! Compares the settings of a resumed run with those of the run that wrote its checkpoint.
-//! Takes the values that `Keys` recorded; returns the note for new checkpoints, or an error that lists all differences.
+//! Compares the settings of a resumed run with those of the run that wrote its checkpoint. Takes the values
+//! that `Keys` recorded; returns the note for new checkpoints, or an error that lists all differences.
 
 use super::keys::Recorded;
 use crate::{Done, Failure};
@@ -13,33 +13,34 @@ const NOTE: &str = "settings";
 const FREE: &[&str] = &["out", "checkpoint_every", "log_every", "validation.every"];
 
 /// Schedules whose rates depend on the number of steps.
-const STRETCHED: &[&str] = &["\"linear\"", "\"cosine\"", "\"one_cycle\""];
+const STEP_DEPENDENT: &[&str] = &["\"linear\"", "\"cosine\"", "\"one_cycle\""];
 
 /// Removes settings that do not affect the results of a run.
-fn decisive(mut all: Recorded) -> Recorded {
+fn without_free(mut all: Recorded) -> Recorded {
     all.retain(|key, _| !FREE.contains(&key.as_str()));
-    if all.get("schedule.name").is_none_or(|name| !STRETCHED.contains(&name.as_str())) {
+    if all.get("schedule.name").is_none_or(|name| !STEP_DEPENDENT.contains(&name.as_str())) {
         all.remove("steps");
     }
     all
 }
 
-/// The note with the settings, for checkpoints of this run.
+/// Returns the note with the settings, for checkpoints of this run.
 pub(crate) fn remarks(recorded: &Recorded) -> Notes {
-    let all = serde_json::json!(decisive(recorded.clone()));
+    let all = serde_json::json!(without_free(recorded.clone()));
     [(NOTE.to_string(), all.to_string())].into()
 }
 
-/// Returns an error if the run of a checkpoint had other settings. Differences in `notes` are left to the training loop,
-/// which refuses them even with `--force`: such a checkpoint cannot be loaded. Checkpoints without settings are accepted.
+/// Returns an error if the run of a checkpoint had other settings. Differences in `notes` are left to the
+/// training loop, which refuses them even with `--force`: such a checkpoint cannot be loaded. Checkpoints
+/// without settings are accepted.
 pub(crate) fn check(checkpoint: &Path, notes: &Notes, recorded: &Recorded) -> Done {
     let file = Reader::open(checkpoint)?;
     if notes.iter().any(|(key, own)| file.note(key) != Some(own)) {
         return Ok(());
     }
     let before = file.note(NOTE).and_then(|text| serde_json::from_str::<Recorded>(text).ok());
-    let Some(before) = before.map(decisive) else { return Ok(()) };
-    let now = decisive(recorded.clone());
+    let Some(before) = before.map(without_free) else { return Ok(()) };
+    let now = without_free(recorded.clone());
     let keys: std::collections::BTreeSet<&String> = before.keys().chain(now.keys()).collect();
     let shown = |all: &Recorded, key| all.get(key).cloned().unwrap_or_else(|| "not set".to_string());
     let differ = keys.into_iter().filter(|key| before.get(*key) != now.get(*key));

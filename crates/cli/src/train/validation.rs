@@ -16,7 +16,7 @@ pub(crate) struct HeldOut {
 }
 
 impl HeldOut {
-    /// Reads the table, if it is present. If the fraction is `fixed`, there is no key for it.
+    /// Reads the table, if it is present. If `fixed` is true, the fraction is not configurable.
     pub(crate) fn read(keys: &mut Keys, fixed: bool) -> Done<Option<HeldOut>> {
         let there = keys.has("validation");
         let mut own = keys.table("validation")?;
@@ -69,7 +69,7 @@ impl Validation {
         batch.is_multiple_of(self.every) || batch == batches
     }
 
-    /// The mean loss over all held-out batches, with averaged parameters if the optimiser has them.
+    /// Computes the mean loss over all held-out batches, with averaged parameters if the optimiser has them.
     pub(crate) fn run(&mut self, optimizer: &Optimizer, program: Option<&Lowered>) -> Done<f64> {
         if !optimizer.averages() {
             return self.mean(program);

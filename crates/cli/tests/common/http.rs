@@ -1,4 +1,4 @@
-//! A server in a process of its own, and a client that writes bytes to its socket.
+//! Runs a server in its own process, and a client that writes bytes to its socket.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -36,7 +36,7 @@ impl Served {
     /// Writes bytes and reads until the server closes.
     pub(crate) fn raw(&self, bytes: &[u8]) -> Response {
         let mut stream = self.connect();
-        let _ = stream.write_all(bytes); // it may close before it has read everything
+        let _ = stream.write_all(bytes); // the server may close the connection before it has read everything
         let mut all = Vec::new();
         stream.read_to_end(&mut all).unwrap();
         Response::parse(&all)
@@ -74,14 +74,14 @@ impl Served {
         assert!(Command::new("kill").arg(self.process.id().to_string()).status().unwrap().success());
     }
 
-    /// The exit code, once it has ended.
+    /// Waits until the process has ended; returns its exit code.
     pub(crate) fn ended(&mut self) -> Option<i32> {
         let began = Instant::now();
         loop {
             if let Some(status) = self.process.try_wait().unwrap() {
                 return status.code();
             }
-            assert!(began.elapsed() < Duration::from_secs(60), "it does not end");
+            assert!(began.elapsed() < Duration::from_secs(60), "the process does not end");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -101,7 +101,7 @@ pub(crate) fn request(path: &str, body: &str, headers: &str) -> Vec<u8> {
     format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// The response.
+/// A parsed response.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,

@@ -1,4 +1,4 @@
-//! The command, called as a function.
+//! Calls the command as a function.
 #![allow(dead_code)]
 
 pub(crate) mod http;

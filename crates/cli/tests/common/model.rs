@@ -14,12 +14,12 @@ pub(crate) fn model(name: &str) -> (Folder, String) {
     model_with(name, 64)
 }
 
-/// The same for texts of up to `context` tokens.
+/// Writes such a model for texts of up to `context` tokens.
 pub(crate) fn model_with(name: &str, context: usize) -> (Folder, String) {
     model_of_width(name, context, 16)
 }
 
-/// The same with vectors of `width` features.
+/// Writes such a model with vectors of `width` features.
 pub(crate) fn model_of_width(name: &str, context: usize, width: usize) -> (Folder, String) {
     let folder = Folder::new(name);
     let config = make!({
@@ -30,7 +30,7 @@ pub(crate) fn model_of_width(name: &str, context: usize, width: usize) -> (Folde
     let decoder =
         Decoder::new(Config::from_json(&config).unwrap(), &Weights::Random(Generator::new(5))).unwrap();
     safetensors::write(folder.0.join("model.safetensors"), &decoder.state(), &Default::default()).unwrap();
-    // Such tokenisers write bytes as visible characters.
+    // Tokenisers of bytes write each byte as a visible character.
     let shown = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
     let visible = |b: u8| match shown(b) {
         true => char::from(b),
@@ -64,7 +64,7 @@ pub(crate) fn model_of_width(name: &str, context: usize, width: usize) -> (Folde
     (folder, path)
 }
 
-/// Turns the folder of a model into that of a sentence encoder with random weights.
+/// Replaces the model in a folder by a sentence encoder with random weights.
 pub(crate) fn encoder(folder: &Folder) {
     let config = make!({
         "model_type": "bert", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 12,

@@ -1,19 +1,20 @@
-//! Matches texts against expressions, byte by byte. A state is the set of paths on which a text may continue. States and
-//! transitions are computed when first needed, and cached.
+//! Matches texts against expressions, byte by byte. A state is the set of paths on which a text may continue.
+//! States and transitions are computed when first needed, and cached.
 
 use super::expression::{Arena, Expression, Id, NEVER};
 use super::vocabulary::Vocabulary;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// One way to continue a text: a stack of expressions to match, the next one last. Each has its progress: the index of the next
-/// byte or part, or the number of repetitions.
+/// One way to continue a text: a stack of expressions to match, the next one last. Each is stored with its
+/// progress, which is the index of the next byte or part, or the number of repetitions.
 type Path = Vec<(Id, u32)>;
 
 /// All paths on which a text may continue, sorted. An empty path means that the text may end here.
 pub(super) type State = Arc<[Path]>;
 
-/// Largest number of paths of a state. Further paths are dropped: this permits fewer texts, but all of them are valid.
+/// Largest number of paths of a state. Further paths are dropped: this permits fewer texts, but all of them
+/// are valid.
 const MOST_PATHS: usize = 256;
 
 /// Largest number of cached states.
@@ -115,7 +116,7 @@ impl Automaton {
                 }
                 Expression::Choice(parts) => {
                     path.pop();
-                    // Each part leads to at least one path, so further parts would be dropped by the limit above.
+                    // Each part adds at least one path, so parts beyond `MOST_PATHS` would be dropped anyway.
                     for part in parts.iter().take(MOST_PATHS).rev() {
                         let mut path = path.clone();
                         path.push((*part, 0));
@@ -128,8 +129,8 @@ impl Automaton {
                         open.push(path.clone());
                     }
                     if at < *max {
-                        // Without an upper limit, counts above the lower limit are equivalent; merging them keeps the number of
-                        // states small.
+                        // Without an upper limit, counts above the lower limit are equivalent; merging them
+                        // keeps the number of states small.
                         let count = if *max == u32::MAX { (at + 1).min(*min) } else { at + 1 };
                         if count < *max {
                             path.push((id, count));
@@ -145,7 +146,7 @@ impl Automaton {
         done.into()
     }
 
-    /// The state after a byte, or `None` if no text continues with it.
+    /// Returns the state after a byte, or `None` if no text continues with it.
     pub(super) fn step(&mut self, state: &State, byte: u8) -> Option<State> {
         let from = self.number(state);
         match self.next(from, byte) {
@@ -154,7 +155,8 @@ impl Automaton {
         }
     }
 
-    /// The number of a state in the cache. If the cache is full, it is cleared first, which invalidates all numbers.
+    /// Returns the number of a state in the cache. If the cache is full, it is cleared first, which
+    /// invalidates all numbers.
     fn number(&mut self, state: &State) -> u32 {
         if self.states.len() >= MOST_STATES {
             self.states.clear();
@@ -180,7 +182,7 @@ impl Automaton {
         n
     }
 
-    /// The number of the state after a byte, or `DEAD`.
+    /// Returns the number of the state after a byte, or `DEAD`.
     fn next(&mut self, from: u32, byte: u8) -> u32 {
         let known = self.states[from as usize].next[usize::from(byte)];
         if known != UNKNOWN {
@@ -212,7 +214,8 @@ impl Automaton {
         to
     }
 
-    /// Returns for every token whether it may come next and leaves at most `budget` bytes to the shortest complete text.
+    /// Returns for every token whether it may come next and leaves at most `budget` bytes to the shortest
+    /// complete text.
     pub(super) fn mask(&mut self, state: &State, vocabulary: &Vocabulary, budget: usize) -> Vec<bool> {
         let number = self.number(state);
         if let Some((mask, longest)) = &self.states[number as usize].mask

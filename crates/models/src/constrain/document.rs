@@ -1,4 +1,5 @@
-//! JSON documents that keep the order of their keys, because properties of a schema are generated in this order.
+//! JSON documents that keep the order of their keys, because properties of a schema are generated in this
+//! order.
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
@@ -32,7 +33,7 @@ impl Fields {
         is_new
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Document> {
         self.positions.get(key).map(|at| &self.all[*at].1)
     }
@@ -56,7 +57,7 @@ impl Fields {
 }
 
 impl Document {
-    /// The value of a key, if this is an object that has it.
+    /// Returns the value of a key, if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<&Document> {
         match self {
             Document::Object(fields) => fields.get(key),
@@ -64,7 +65,7 @@ impl Document {
         }
     }
 
-    /// The value at a JSON pointer such as `/$defs/Node`.
+    /// Returns the value at a JSON pointer such as `/$defs/Node`.
     pub(super) fn pointer(&self, path: &str) -> Option<&Document> {
         if path.is_empty() {
             return Some(self);

@@ -1,5 +1,5 @@
-//! Regular expressions over bytes, the building blocks of a grammar. They are stored in an arena and refer to each other by
-//! number.
+//! Regular expressions over bytes, the building blocks of a grammar. They are stored in an arena and refer to
+//! each other by number.
 
 use gradus_ir::{Error, Result};
 
@@ -11,7 +11,7 @@ pub(super) type Id = u32;
 pub(super) struct Bytes([u64; 4]);
 
 impl Bytes {
-    /// The bytes of some ranges, both ends included.
+    /// Makes a set of the bytes of some ranges, both ends included.
     pub(super) fn of(ranges: &[(u8, u8)]) -> Bytes {
         let mut set = [0; 4];
         for byte in ranges.iter().flat_map(|(from, to)| *from..=*to) {
@@ -55,7 +55,8 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    /// Adds an expression whose parts are already in the arena. Parts of a choice that match no text are dropped.
+    /// Adds an expression whose parts are already in the arena. Parts of a choice that match no text are
+    /// dropped.
     pub(super) fn add(&mut self, mut expression: Expression) -> Result<Id> {
         if let Expression::Choice(parts) = &mut expression {
             *parts = parts.iter().copied().filter(|p| self.shortest(*p) != NEVER).collect();
@@ -112,7 +113,8 @@ impl Arena {
         self.add(Expression::Choice(parts.into()))
     }
 
-    /// `item` repeated `min` to `max` times. If `item` matches no text and `min` is 0, this is the empty text.
+    /// `item` repeated `min` to `max` times. If `item` matches no text and `min` is 0, this is the empty
+    /// text.
     pub(super) fn repeat(&mut self, item: Id, min: u32, max: u32) -> Result<Id> {
         match self.shortest(item) {
             _ if max == 0 => self.sequence(&[]),

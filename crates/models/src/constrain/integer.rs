@@ -9,7 +9,7 @@ pub(super) const MOST_DIGITS: usize = 15;
 
 const LARGEST: i64 = 10i64.pow(MOST_DIGITS as u32) - 1;
 
-/// The smallest and the largest integer that a schema permits.
+/// Reads the smallest and the largest integer that a schema permits.
 pub(super) fn bounds(map: &Fields) -> Result<(i64, i64)> {
     let read = |key: &str| match map.get(key) {
         None => Ok(None),
@@ -32,7 +32,7 @@ pub(super) fn bounds(map: &Fields) -> Result<(i64, i64)> {
     Ok((least, most))
 }
 
-/// An expression of all integers from `least` to `most`, without leading zeros.
+/// Makes an expression of all integers from `least` to `most`, without leading zeros.
 pub(super) fn between(arena: &mut Arena, (least, most): (i64, i64)) -> Result<Id> {
     let mut parts = Vec::new();
     if least <= -1 && least <= most {
@@ -46,7 +46,7 @@ pub(super) fn between(arena: &mut Arena, (least, most): (i64, i64)) -> Result<Id
     arena.choice(&parts)
 }
 
-/// An expression of all integers from `least` to `most`; both must be 0 or more.
+/// Makes an expression of all integers from `least` to `most`; both must be 0 or more.
 fn natural(arena: &mut Arena, least: i64, most: i64) -> Result<Id> {
     let digits = |n: i64| n.to_string().into_bytes();
     let mut parts = Vec::new();
@@ -59,7 +59,7 @@ fn natural(arena: &mut Arena, least: i64, most: i64) -> Result<Id> {
     arena.choice(&parts)
 }
 
-/// An expression of all numbers from `from` to `to`, which have the same number of digits.
+/// Makes an expression of all numbers from `from` to `to`, which have the same number of digits.
 fn same_length(arena: &mut Arena, from: &[u8], to: &[u8]) -> Result<Id> {
     let (Some((a, from)), Some((b, to))) = (from.split_first(), to.split_first()) else {
         return arena.sequence(&[]);

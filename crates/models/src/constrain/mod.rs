@@ -1,7 +1,7 @@
 //! Constrains generated text to a grammar, such as the documents of a JSON schema.
 //!
-//! A [`Grammar`] is made from a schema and a [`Vocabulary`]. A [`Matcher`] follows one text and returns the tokens that may come
-//! next; sampling chooses among them.
+//! A [`Grammar`] is made from a schema and a [`Vocabulary`]. A [`Matcher`] follows one text and returns the
+//! tokens that may come next; sampling chooses among them.
 
 mod automaton;
 mod document;
@@ -31,17 +31,17 @@ impl std::fmt::Debug for Grammar {
 }
 
 impl Grammar {
-    /// The grammar of the JSON documents that a schema permits. Fails if the schema has an unsupported keyword, which the error
-    /// names.
+    /// Makes the grammar of the JSON documents that a schema permits. Fails if the schema has an unsupported
+    /// keyword, which the error names.
     ///
-    /// Objects have the properties that the schema lists, in its order; optional properties may be absent. Numbers have at most
-    /// 15 digits before the point, and values nest at most [`MOST_DEPTH`] levels. All documents of the grammar are valid, but
-    /// not every valid document is in it.
+    /// Objects have the properties that the schema lists, in its order; optional properties may be absent.
+    /// Numbers have at most 15 digits before the point, and values nest at most [`MOST_DEPTH`] levels. All
+    /// documents of the grammar are valid, but not every valid document is in it.
     pub fn json_schema(schema: &Document, vocabulary: &Arc<Vocabulary>) -> Result<Grammar> {
         Ok(Grammar::new(schema::expression(schema)?, vocabulary))
     }
 
-    /// The grammar of all JSON objects.
+    /// Makes the grammar of all JSON objects.
     pub fn json_object(vocabulary: &Arc<Vocabulary>) -> Result<Grammar> {
         Ok(Grammar::new(schema::any_object()?, vocabulary))
     }
@@ -78,8 +78,9 @@ impl Matcher {
         Matcher { grammar: grammar.clone(), state: grammar.start.clone() }
     }
 
-    /// Returns for every token whether it may come next, if at most `left` tokens may still be added. If the text can be
-    /// completed within `left` tokens, this stays so after each permitted token, provided that every byte has its own token.
+    /// Returns for every token whether it may come next, if at most `left` tokens may still be added. If the
+    /// text can be completed within `left` tokens, this stays so after each permitted token, provided that
+    /// every byte has its own token.
     pub fn allowed(&self, left: usize) -> Vec<bool> {
         let mut automaton = self.grammar.lock();
         let feasible = automaton.shortest(&self.state) <= left;

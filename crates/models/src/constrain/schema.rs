@@ -1,7 +1,8 @@
 //! Compiles JSON schemas to expressions over bytes.
 //!
 //! References are resolved. Each level of nesting has its own expressions: values deeper than
-//! [`MOST_DEPTH`](super::MOST_DEPTH) match no text, so recursive schemas terminate. Every keyword is either honoured or refused.
+//! [`MOST_DEPTH`](super::MOST_DEPTH) match no text, so recursive schemas terminate. Every keyword is either
+//! honoured or refused.
 
 use super::MOST_DEPTH;
 use super::document::{Document, Fields};
@@ -52,14 +53,14 @@ const MOST_COUNT: u64 = 1 << 20;
 /// Compiles a schema to an expression of the documents that it permits.
 pub(super) fn expression(schema: &Document) -> Result<(Arena, Id)> {
     if schema.parts() > MOST_PARTS {
-        return Err(refused("document", format!("must have at most {MOST_PARTS} values")));
+        return Err(schema_error("document", format!("must have at most {MOST_PARTS} values")));
     }
     let mut compiler = Compiler::new(schema);
     let root = compiler.value(schema, 0)?;
     finish(compiler.arena, root)
 }
 
-/// The expression of all JSON objects.
+/// Makes the expression of all JSON objects.
 pub(super) fn any_object() -> Result<(Arena, Id)> {
     let nothing = Document::Array(Vec::new());
     let mut compiler = Compiler::new(&nothing);
@@ -80,13 +81,14 @@ struct Compiler<'a> {
     arena: Arena,
     /// Compiled values, by address of their schema and level of nesting.
     done: HashMap<(usize, usize), Id>,
-    /// Values that are being compiled. A schema that refers to itself at the same level matches no text there.
+    /// Values that are being compiled. A schema that refers to itself at the same level matches no text
+    /// there.
     open: HashSet<(usize, usize)>,
     /// The expressions of any value, by level of nesting.
     any: HashMap<usize, Id>,
 }
 
-fn refused(what: impl Into<String>, why: impl Into<String>) -> Error {
+fn schema_error(what: impl Into<String>, why: impl Into<String>) -> Error {
     Error::value(format!("the schema's {}", what.into()), why.into())
 }
 
@@ -96,14 +98,14 @@ impl<'a> Compiler<'a> {
         Compiler { root, arena: Arena::default(), done, open, any }
     }
 
-    /// The expression of the values of a schema at a level of nesting.
+    /// Makes the expression of the values of a schema at a level of nesting.
     fn value(&mut self, schema: &'a Document, depth: usize) -> Result<Id> {
         let key = (std::ptr::from_ref(schema) as usize, depth);
         if let Some(id) = self.done.get(&key) {
             return Ok(*id);
         }
         if self.open.len() >= MOST_NESTED {
-            return Err(refused("nesting", format!("must be at most {MOST_NESTED} levels")));
+            return Err(schema_error("nesting", format!("must be at most {MOST_NESTED} levels")));
         }
         if !self.open.insert(key) {
             return self.arena.choice(&[]);
@@ -112,7 +114,7 @@ impl<'a> Compiler<'a> {
             Document::Scalar(Json::Bool(true)) => self.any(depth)?,
             Document::Scalar(Json::Bool(false)) => self.arena.choice(&[])?,
             Document::Object(map) => self.of_map(map, depth)?,
-            other => return Err(refused(format!("part {other}"), "must be an object or a boolean")),
+            other => return Err(schema_error(format!("part {other}"), "must be an object or a boolean")),
         };
         self.open.remove(&key);
         self.done.insert(key, id);
@@ -129,7 +131,7 @@ impl<'a> Compiler<'a> {
         };
         if let Some(key) = map.keys().find(|k| !known(k)) {
             let here = if types.is_empty() { "here".into() } else { format!("of {}", types.join(" or ")) };
-            return Err(refused(format!("keyword `{key}`"), format!("is not supported {here}")));
+            return Err(schema_error(format!("keyword `{key}`"), format!("is not supported {here}")));
         }
         // Each of these keywords must be alone, because intersections of schemas are not supported.
         let keys = ["$ref", "anyOf", "allOf", "enum", "const"];
@@ -138,7 +140,7 @@ impl<'a> Compiler<'a> {
             let typed = |k: &str| k == "type" && ["enum", "const"].contains(&key);
             let with = map.keys().find(|k| *k != key && !ANNOTATIONS.contains(k) && !typed(k));
             if let Some(other) = with {
-                return Err(refused(
+                return Err(schema_error(
                     format!("keyword `{key}`"),
                     format!("is not supported together with `{other}`"),
                 ));
@@ -151,11 +153,11 @@ impl<'a> Compiler<'a> {
             }
             Some(("allOf", parts)) => match parts.as_array() {
                 Some([only]) => self.value(only, depth),
-                _ => Err(refused("keyword `allOf`", "is supported with one schema only")),
+                _ => Err(schema_error("keyword `allOf`", "is supported with one schema only")),
             },
             Some(("anyOf", parts)) => {
                 let Some(parts) = parts.as_array().filter(|p| !p.is_empty()) else {
-                    return Err(refused("keyword `anyOf`", "must be a list of schemas"));
+                    return Err(schema_error("keyword `anyOf`", "must be a list of schemas"));
                 };
                 let parts: Vec<Id> = parts.iter().map(|p| self.value(p, depth)).collect::<Result<_>>()?;
                 self.arena.choice(&parts)
@@ -164,7 +166,7 @@ impl<'a> Compiler<'a> {
                 let values =
                     if key == "const" { Some(std::slice::from_ref(value)) } else { value.as_array() };
                 let Some(values) = values.filter(|v| !v.is_empty()) else {
-                    return Err(refused("keyword `enum`", "must be a list of values"));
+                    return Err(schema_error("keyword `enum`", "must be a list of values"));
                 };
                 let fits =
                     |v: &&Document| types.is_empty() || types.iter().any(|t| has_type(&Json::from(*v), t));
@@ -184,9 +186,9 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The schema that a reference names: a JSON pointer into the root document.
+    /// Finds the schema that a reference names: a JSON pointer into the root document.
     fn resolve(&self, reference: &Document) -> Result<&'a Document> {
-        let failed = || refused(format!("reference {reference}"), "names nothing in the schema");
+        let failed = || schema_error(format!("reference {reference}"), "names nothing in the schema");
         let path = reference.as_str().and_then(|r| r.strip_prefix('#')).ok_or_else(failed)?;
         self.root.pointer(path).ok_or_else(failed)
     }
@@ -241,7 +243,8 @@ impl<'a> Compiler<'a> {
         Ok(id)
     }
 
-    /// An object with any keys, whose values match a schema, or any value if `values` is `None`.
+    /// Makes the expression of an object with any keys, whose values match a schema, or any value if `values`
+    /// is `None`.
     fn map(&mut self, values: Option<&'a Document>, depth: usize) -> Result<Id> {
         if depth >= MOST_DEPTH {
             return self.arena.choice(&[]);
@@ -298,21 +301,22 @@ impl<'a> Compiler<'a> {
         self.arena.sequence(&[colon, space])
     }
 
-    /// An object with the properties that its schema lists, in order. Other properties are generated only if it lists none.
+    /// Makes the expression of an object with the properties that its schema lists, in order. Other
+    /// properties are generated only if it lists none.
     fn object(&mut self, map: &'a Fields, depth: usize) -> Result<Id> {
         let listed = match map.get("properties") {
             None => None,
             Some(Document::Object(listed)) => Some(listed),
-            Some(_) => return Err(refused("keyword `properties`", "must be an object")),
+            Some(_) => return Err(schema_error("keyword `properties`", "must be an object")),
         };
         let mut required = HashSet::new();
-        let not_names = || refused("keyword `required`", "must be a list of names");
+        let not_names = || schema_error("keyword `required`", "must be a list of names");
         let names = map.get("required").map(|names| names.as_array().ok_or_else(not_names)).transpose()?;
         for name in names.unwrap_or_default() {
             let name = name.as_str().ok_or_else(not_names)?;
             if !listed.is_some_and(|l| l.contains_key(name)) {
                 let why = format!("names `{name}`, which `properties` does not list");
-                return Err(refused("keyword `required`", why));
+                return Err(schema_error("keyword `required`", why));
             }
             required.insert(name);
         }
@@ -325,7 +329,8 @@ impl<'a> Compiler<'a> {
         }
         let (comma, space, colon) = (self.comma()?, self.space()?, self.colon()?);
         let close = self.arena.literal("}")?;
-        // From the last property to the first: the rest of the object if some property came before, and if none did.
+        // Builds the object from the last property to the first: the rest of the text after some property,
+        // and after none.
         let mut after_some = self.arena.sequence(&[space, close])?;
         let mut after_none = close;
         for (name, schema) in listed.into_iter().flat_map(Fields::iter).rev() {
@@ -345,7 +350,7 @@ impl<'a> Compiler<'a> {
         self.arena.sequence(&[open, after_none])
     }
 
-    /// A string of `min` to `max` characters, each UTF-8 or an escape.
+    /// Makes the expression of a string of `min` to `max` characters, each UTF-8 or an escape.
     fn string(&mut self, min: u32, max: u32) -> Result<Id> {
         let a = &mut self.arena;
         let tail = a.byte(&[(0x80, 0xBF)])?;
@@ -385,7 +390,7 @@ impl<'a> Compiler<'a> {
         let signed = match minimum.map(Document::as_f64) {
             None => true,
             Some(Some(0.0)) => false,
-            _ => return Err(refused("keyword `minimum` of number", "is supported for 0 only")),
+            _ => return Err(schema_error("keyword `minimum` of number", "is supported for 0 only")),
         };
         let a = &mut self.arena;
         let digit = a.byte(&[(b'0', b'9')])?;
@@ -407,13 +412,14 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// The types that a schema permits, as stated or inferred from its keywords; empty if any type is permitted.
+/// Returns the types that a schema permits, as stated or inferred from its keywords; empty if any type is
+/// permitted.
 fn types(map: &Fields) -> Result<Vec<&str>> {
     let known = |t: &&str| OF_TYPES.iter().any(|(name, _)| name == t);
     let one = |t: &Document| -> Result<()> {
         match t.as_str().as_ref().filter(|t| known(t)) {
             Some(_) => Ok(()),
-            None => Err(refused(
+            None => Err(schema_error(
                 format!("type {t}"),
                 "must be one of object, array, string, number, integer, boolean, null",
             )),
@@ -421,7 +427,8 @@ fn types(map: &Fields) -> Result<Vec<&str>> {
     };
     match map.get("type") {
         None => {
-            // JSON Schema lets values of other types pass these keywords; here they are not generated.
+            // In JSON Schema, such keywords permit all values of other types. Here those values are not
+            // generated.
             let by_keyword = OF_TYPES.iter().find(|(_, keys)| map.keys().any(|k| keys.contains(&k)));
             Ok(by_keyword
                 .map(|(name, _)| if *name == "integer" { "number" } else { *name })
@@ -455,18 +462,20 @@ fn has_type(value: &Json, name: &str) -> bool {
     }
 }
 
-/// The smallest and the largest number of characters or items, from the keywords `least` and `most`.
+/// Reads the smallest and the largest number of characters or items, from the keywords `least` and `most`.
 fn counts(map: &Fields, least: &str, most: &str) -> Result<(u32, u32)> {
     let read = |key: &str, absent: u32| match map.get(key) {
         None => Ok(absent),
         Some(n) => match n.as_u64() {
             Some(n) if n <= MOST_COUNT => Ok(n as u32),
-            _ => Err(refused(format!("{key} {n}"), format!("must be an integer from 0 to {MOST_COUNT}"))),
+            _ => {
+                Err(schema_error(format!("{key} {n}"), format!("must be an integer from 0 to {MOST_COUNT}")))
+            }
         },
     };
     let (min, max) = (read(least, 0)?, read(most, u32::MAX)?);
     if min > max {
-        return Err(refused(format!("{least} {min}"), format!("must be at most {most}, {max}")));
+        return Err(schema_error(format!("{least} {min}"), format!("must be at most {most}, {max}")));
     }
     Ok((min, max))
 }

@@ -28,12 +28,14 @@ impl std::fmt::Debug for Vocabulary {
 }
 
 impl Vocabulary {
-    /// The vocabulary of a tokeniser, for a model with `count` logits. Special tokens represent no text.
+    /// Makes the vocabulary of a tokeniser, for a model with `count` logits. Special tokens represent no
+    /// text.
     pub fn new(tokenizer: &Tokenizer, count: usize) -> Vocabulary {
         Vocabulary::from_bytes((0..count as i64).map(|id| tokenizer.bytes(id)).collect())
     }
 
-    /// A vocabulary from the bytes of each token. Grammars never permit tokens whose bytes are `None` or empty.
+    /// Makes a vocabulary from the bytes of each token. Grammars never permit tokens whose bytes are `None`
+    /// or empty.
     pub fn from_bytes(bytes: Vec<Option<Vec<u8>>>) -> Vocabulary {
         let bytes: Vec<Option<Box<[u8]>>> =
             bytes.into_iter().map(|b| b.filter(|b| !b.is_empty()).map(Vec::into_boxed_slice)).collect();
@@ -81,7 +83,7 @@ impl Vocabulary {
         self.bytes.is_empty()
     }
 
-    /// The bytes of a token, or `None` if it does not represent text.
+    /// Returns the bytes of a token, or `None` if it does not represent text.
     pub fn bytes(&self, token: i64) -> Option<&[u8]> {
         self.bytes.get(usize::try_from(token).ok()?)?.as_deref()
     }

@@ -47,7 +47,7 @@ fn keys(model_type: &str) -> (Keys, Keys) {
     if model_type == "gpt2" { (GPT2, GPT2_NUMBERS) } else { (SIZES, NUMBERS) }
 }
 
-/// The `model_type` of a `config.json` for a GGUF architecture.
+/// Returns the `model_type` of a `config.json` for a GGUF architecture.
 pub(super) fn model_type(architecture: &str, m: &Metadata) -> String {
     let has = |key: &str| m.integer(&format!("{architecture}.{key}")).is_some_and(|n| n > 0);
     let name = match architecture {
@@ -60,7 +60,7 @@ pub(super) fn model_type(architecture: &str, m: &Metadata) -> String {
     name.to_string()
 }
 
-/// The GGUF architecture of a `model_type`.
+/// Returns the GGUF architecture of a `model_type`.
 fn architecture(model_type: &str) -> &str {
     match model_type {
         "mistral" | "mixtral" => "llama",
@@ -71,7 +71,7 @@ fn architecture(model_type: &str) -> &str {
 }
 
 impl Model {
-    /// The configuration in the form of a `config.json`.
+    /// Converts the metadata to a `config.json`.
     pub fn config(&self) -> Result<Json> {
         let (m, mut out) = (self.file.metadata(), Map::new());
         let get = |key: &str| m.get(&format!("{}.{key}", self.architecture));
@@ -126,8 +126,8 @@ impl Model {
     }
 
     /// `query_pre_attn_scalar`: one over the square of the scale of attention scores. If the file has no
-    /// `attention.scale`, this is the size of a head. In the largest model of each Gemma family (46 or 62 layers) it is
-    /// the width divided by the number of heads.
+    /// `attention.scale`, this is the size of a head. In the largest model of each Gemma family (46 or 62
+    /// layers) it is the width divided by the number of heads.
     fn query_scalar(&self) -> Option<f64> {
         let m = self.file.metadata();
         let key = |end: &str| format!("{}.{end}", self.architecture);
@@ -233,7 +233,8 @@ pub(crate) fn metadata(json: &Json, config: &Config) -> Result<Metadata> {
     let windows: Vec<bool> = config.attention.iter().map(|r| r.window.is_some()).collect();
     if let Some(window) = config.attention.iter().find_map(|r| r.window) {
         m.set(key("attention.sliding_window"), size(window));
-        // Without a pattern, readers assume no window for Qwen, and a window in every layer of a `llama` file that states one.
+        // Without a pattern, readers assume that Qwen has no windows, and that every layer of a `llama` file
+        // with a window has one.
         if windows.contains(&false) || architecture.starts_with("qwen") {
             let layers = windows.into_iter().map(Value::Bool).collect();
             m.set(key("attention.sliding_window_pattern"), Value::Array(Kind::Bool, layers));
@@ -246,7 +247,8 @@ pub(crate) fn metadata(json: &Json, config: &Config) -> Result<Metadata> {
     Ok(m)
 }
 
-/// Writes the scaling of rotary frequencies if metadata keys can express it; otherwise the caller stores divisors.
+/// Writes the scaling of rotary frequencies if metadata keys can express it; otherwise the caller stores
+/// divisors.
 fn scaling(m: &mut Metadata, json: &Json, config: &Config, key: &impl Fn(&str) -> String) -> Result<()> {
     let joint = &json["rope_parameters"];
     let table = match (joint["full_attention"].is_object(), joint.is_object()) {
@@ -287,7 +289,8 @@ fn scaling(m: &mut Metadata, json: &Json, config: &Config, key: &impl Fn(&str) -
     Ok(())
 }
 
-/// Returns true if the metadata states the scaling of rotary frequencies, so that no divisors need to be stored.
+/// Returns true if the metadata states the scaling of rotary frequencies, so that no divisors need to be
+/// stored.
 pub(crate) fn states_scaling(m: &Metadata) -> bool {
     let architecture = m.text("general.architecture").unwrap_or_default();
     m.text(&format!("{architecture}.rope.scaling.type")).is_some()

@@ -1,7 +1,7 @@
-//! Reads GGUF files of language models in Hugging Face's form: configuration, names of weights, order of rows.
-//!
-//! `keys.rs` converts metadata and `names.rs` names, both in both directions. In `llama` models, GGUF interleaves the rows of
-//! queries and keys: features that rotate together are adjacent. Hugging Face's order has them half a head apart.
+//! Reads GGUF files of language models in Hugging Face's form: configuration, names of weights, order of
+//! rows. `keys.rs` converts metadata, and `names.rs` converts names; both convert in both directions. In
+//! `llama` models, GGUF interleaves the rows of queries and keys, so that features that rotate together are
+//! adjacent. In Hugging Face's order they are half a head apart.
 
 pub(crate) mod keys;
 mod names;
@@ -73,12 +73,12 @@ impl Model {
         own.flat_map(theirs).collect()
     }
 
-    /// The GGUF name of a weight and, if it is stacked, the index of its expert.
+    /// Returns the GGUF name of a weight and, if it is stacked, the index of its expert.
     fn own(&self, name: &str) -> (String, Option<usize>) {
         self.names.to_gguf(name).unwrap_or_else(|| (name.to_string(), None))
     }
 
-    /// The shape of a weight in Hugging Face's form; `None` if the file does not have it.
+    /// Returns the shape of a weight in Hugging Face's form; `None` if the file does not have it.
     pub fn shape(&self, name: &str) -> Option<Shape> {
         let (own, expert) = self.own(name);
         let shape = &self.file.info(&own).ok()?.shape;
@@ -113,9 +113,10 @@ impl Model {
         t.check().cloned()
     }
 
-    /// The bytes and the format of a quantised weight, with rows in Hugging Face's order. Returns `None` if the weight is not
-    /// quantised, belongs to an expert, or `as_f32` is set. Bytes that need no reordering are not copied. Matrices that Hugging
-    /// Face's files store as `[inputs, outputs]` are `[outputs, inputs]` here.
+    /// Reads the bytes and the format of a quantised weight, with rows in Hugging Face's order. Returns
+    /// `None` if the weight is not quantised, belongs to an expert, or `as_f32` is set. Bytes that need no
+    /// reordering are not copied. Matrices that Hugging Face's files store as `[inputs, outputs]` are
+    /// `[outputs, inputs]` here.
     pub fn quantized(&self, name: &str) -> Result<Option<(Tensor, Format)>> {
         let (own, expert) = self.own(name);
         let format = self.file.info(&own)?.format;
@@ -132,8 +133,8 @@ impl Model {
         Ok(Some((bytes, format)))
     }
 
-    /// The bytes and the format of the stacked matrices of all experts; `first` names the matrix of expert 0. Returns `None` if
-    /// they are not quantised, `as_f32` is set, or the shape differs.
+    /// Reads the bytes and the format of the stacked matrices of all experts; `first` names the matrix of
+    /// expert 0. Returns `None` if they are not quantised, `as_f32` is set, or the shape differs.
     pub fn experts(
         &self,
         first: &str,
@@ -171,7 +172,8 @@ pub(crate) fn rotated_heads(architecture: &str, name: &str, heads: usize, kv_hea
     }
 }
 
-/// Reorders the rows of each head: from adjacent pairs (GGUF) to pairs half a head apart, or back if `to_gguf` is set.
+/// Reorders the rows of each head: from adjacent pairs (GGUF) to pairs half a head apart, or back if
+/// `to_gguf` is set.
 pub(crate) fn reorder(t: &Tensor, heads: usize, to_gguf: bool) -> Result<Tensor> {
     let (rows, shape) = (t.dim(0), t.shape());
     if heads == 0 || !rows.is_multiple_of(2 * heads) {
@@ -186,7 +188,7 @@ pub(crate) fn reorder(t: &Tensor, heads: usize, to_gguf: bool) -> Result<Tensor>
     t.reshape(cut).transpose(1, 2).reshape(shape).check().cloned()
 }
 
-/// An array of `i32`, as a metadata value.
+/// Makes an array of `i32`, as a metadata value.
 pub(crate) fn integers(items: impl IntoIterator<Item = i32>) -> Value {
     Value::Array(Kind::I32, items.into_iter().map(Value::I32).collect())
 }

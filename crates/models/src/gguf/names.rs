@@ -1,4 +1,5 @@
-//! Converts names of weights between GGUF and Hugging Face, in both directions, from one table per family of architectures.
+//! Converts names of weights between GGUF and Hugging Face, in both directions, from one table per family of
+//! architectures.
 
 /// The names of a family of architectures, as pairs of GGUF's name and Hugging Face's.
 pub struct Names {
@@ -10,7 +11,8 @@ pub struct Names {
     inner: &'static [(&'static str, &'static str)],
     /// More names of weights in a block, such as the norms, which differ between families.
     more: &'static [(&'static str, &'static str)],
-    /// Matrices of experts: GGUF stacks those of all experts; `{}` stands for the index of the expert.
+    /// Names of matrices of experts. GGUF stacks the matrices of all experts; `{}` stands for the index of
+    /// the expert.
     experts: &'static [(&'static str, &'static str)],
 }
 
@@ -92,7 +94,7 @@ const GPT2: Names = Names {
 };
 
 impl Names {
-    /// The names of an architecture, by the `model_type` of its `config.json`.
+    /// Returns the names of an architecture, by the `model_type` of its `config.json`.
     pub fn of(model_type: &str) -> &'static Names {
         match model_type {
             "gpt2" => &GPT2,
@@ -107,7 +109,7 @@ impl Names {
         self.inner.iter().chain(self.more)
     }
 
-    /// The GGUF name of a weight and, if GGUF stacks it with other experts, the index of its expert.
+    /// Returns the GGUF name of a weight and, if GGUF stacks it with other experts, the index of its expert.
     pub fn to_gguf(&self, name: &str) -> Option<(String, Option<usize>)> {
         if let Some((own, _)) = self.outer.iter().find(|(_, theirs)| *theirs == name) {
             return Some(((*own).to_string(), None));
@@ -124,7 +126,8 @@ impl Names {
         })
     }
 
-    /// Hugging Face's names of a GGUF weight: `experts` names if the weight stacks the matrices of experts, else one.
+    /// Hugging Face's names of a GGUF weight: `experts` names if the weight stacks the matrices of experts,
+    /// else one.
     pub fn from_gguf(&self, name: &str, experts: usize) -> Option<Vec<String>> {
         if let Some((_, theirs)) = self.outer.iter().find(|(own, _)| *own == name) {
             return Some(vec![(*theirs).to_string()]);

@@ -1,9 +1,10 @@
-//! Makes tokenisers of the `tokenizers` library from the JSON of a `tokenizer.json`. Clones share the tables of the model.
+//! Makes tokenisers of the `tokenizers` library from the JSON of a `tokenizer.json`. Clones share the tables
+//! of the model.
 //!
-//! The tables of BPE models are built here. The library reads them from JSON slowly, and panics at a pair whose text is
-//! longer than every token.
+//! The tables of BPE models are built here. The library reads them from JSON slowly, and panics at a pair
+//! whose text is longer than every token.
 
-use super::refused;
+use super::tokenizer_error;
 use gradus_ir::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -60,7 +61,7 @@ impl Model for SharedModel {
 
 /// Makes a tokeniser from all of a `tokenizer.json`.
 pub(super) fn tokenizer(bytes: &[u8]) -> Result<Inner> {
-    let mut json: Json = serde_json::from_slice(bytes).map_err(refused)?;
+    let mut json: Json = serde_json::from_slice(bytes).map_err(tokenizer_error)?;
     let Some(model) = json.get_mut("model").filter(|m| m["type"] == "BPE") else {
         return without_tables(json);
     };
@@ -82,7 +83,7 @@ fn wrong(name: &str, what: &str) -> Error {
     Error::value(format!("{name} of the tokeniser"), format!("must be a list of {what}"))
 }
 
-/// A pair, as a list of two texts or as one text with a space between them.
+/// Parses a pair, as a list of two texts or as one text with a space between them.
 fn pair(json: Json) -> Option<(String, String)> {
     match json {
         Json::String(both) => both.split_once(' ').map(|(a, b)| (a.to_string(), b.to_string())),
@@ -106,12 +107,14 @@ pub(super) fn with_tables(json: Json, vocabulary: Vocab, pairs: Merges) -> Resul
 fn of_parts(json: &Json, model: ModelWrapper) -> Result<Inner> {
     let mut tokenizer = Inner::new(SharedModel(Arc::new(model)));
     let own = |name: &str| json.get(name).cloned().unwrap_or_default();
-    tokenizer.with_normalizer(part::<Option<NormalizerWrapper>>(own("normalizer"))?).map_err(refused)?;
+    tokenizer
+        .with_normalizer(part::<Option<NormalizerWrapper>>(own("normalizer"))?)
+        .map_err(tokenizer_error)?;
     tokenizer.with_pre_tokenizer(part::<Option<PreTokenizerWrapper>>(own("pre_tokenizer"))?);
     tokenizer.with_post_processor(part::<Option<PostProcessorWrapper>>(own("post_processor"))?);
     tokenizer.with_decoder(part::<Option<DecoderWrapper>>(own("decoder"))?);
     let added: Option<Vec<AddedToken>> = part(own("added_tokens"))?;
-    tokenizer.add_tokens(added.unwrap_or_default()).map_err(refused)?;
+    tokenizer.add_tokens(added.unwrap_or_default()).map_err(tokenizer_error)?;
     Ok(tokenizer)
 }
 
@@ -143,10 +146,10 @@ fn bpe(json: &Json, vocabulary: Vocab, pairs: Merges) -> Result<BPE> {
     if let Some(suffix) = text("end_of_word_suffix") {
         model = model.end_of_word_suffix(suffix);
     }
-    model.build().map_err(refused)
+    model.build().map_err(tokenizer_error)
 }
 
-/// A part of a tokeniser from its JSON.
+/// Parses a part of a tokeniser.
 fn part<T: DeserializeOwned>(json: Json) -> Result<T> {
-    serde_json::from_value(json).map_err(refused)
+    serde_json::from_value(json).map_err(tokenizer_error)
 }

@@ -1,7 +1,9 @@
-//! Encodes text by the scores of pieces, as SentencePiece's BPE models do. Repeatedly merges the adjacent pair whose
-//! concatenation is the piece with the highest score. Of pairs with equal scores, merges the leftmost one.
+//! Encodes text by the scores of pieces, as SentencePiece's BPE models do. Repeatedly merges the adjacent
+//! pair whose concatenation is the piece with the highest score. Of pairs with equal scores, merges the
+//! leftmost one.
 //!
-//! The `tokenizers` library ranks pairs instead of pieces, which differs if a piece can be merged from several pairs.
+//! The `tokenizers` library ranks pairs instead of pieces, which differs if a piece can be merged from
+//! several pairs.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
@@ -65,7 +67,8 @@ impl PartialEq for Pair {
 impl Eq for Pair {}
 
 impl Pieces {
-    /// Encodes a text. `first` tells whether it is at the start of the input, where a space may be put before it.
+    /// Encodes a text. `first` tells whether it is at the start of the input, where a space may be put before
+    /// it.
     pub(super) fn encode(&self, text: &str, first: bool) -> Vec<i64> {
         if text.is_empty() {
             return Vec::new();
@@ -136,7 +139,7 @@ impl Pieces {
     }
 }
 
-/// All pairs of pieces that merge to a piece, highest score first, as in `tokenizer.json` files.
+/// Returns all pairs of pieces that merge to a piece, highest score first, as in `tokenizer.json` files.
 pub(super) fn pairs_by_score(pieces: &HashMap<String, (i64, f32)>) -> Vec<(String, String)> {
     let mut all: Vec<(f32, i64, i64, &str, &str)> = Vec::new();
     for (piece, (_, score)) in pieces {

@@ -8,7 +8,8 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::{HashMap, HashSet};
 use tokenizers::models::bpe::Vocab;
 
-/// Types of tokens in GGUF files. Control tokens are special; user-defined tokens are matched in text first, but are not special.
+/// Types of tokens in GGUF files. Control tokens are special; user-defined tokens are matched in text first,
+/// but are not special.
 const NORMAL: i64 = 1;
 const UNKNOWN: i64 = 2;
 const CONTROL: i64 = 3;
@@ -50,7 +51,7 @@ impl<'a> Vocabulary<'a> {
         self.types.get(id).copied().unwrap_or(NORMAL)
     }
 
-    /// The score of each token.
+    /// Reads the score of each token.
     fn scores(&self) -> Result<Vec<f32>> {
         let list = self.m.get(&key("scores")).and_then(|v| v.items()).ok_or_else(|| missing("scores"))?;
         let scores: Option<Vec<f32>> = list.iter().map(|v| v.number().map(|x| x as f32)).collect();
@@ -70,14 +71,15 @@ impl<'a> Vocabulary<'a> {
         own.or_else(|| self.types.iter().position(|t| *t == UNKNOWN)).filter(|id| *id < self.tokens.len())
     }
 
-    /// The token `bos` or `eos`, if it is put around every text; `usual` applies if the metadata does not say.
-    fn around(&self, name: &str, usual: bool) -> Option<(i64, &'a str)> {
+    /// Returns the token `bos` or `eos`, if it is put around every text; `usual` is the default if the
+    /// metadata does not state it.
+    fn surrounding_token(&self, name: &str, usual: bool) -> Option<(i64, &'a str)> {
         let wanted = self.m.flag(&key(&format!("add_{name}_token"))).unwrap_or(usual);
         let id = self.m.integer(&key(&format!("{name}_token_id"))).filter(|_| wanted)?;
         Some((id, *self.tokens.get(usize::try_from(id).ok()?)?))
     }
 
-    /// The pieces that text is made of, with their ids and scores.
+    /// Reads the pieces that text is made of, with their ids and scores.
     fn pieces(&self) -> Result<HashMap<String, (i64, f32)>> {
         let scores = self.scores()?;
         let own = |id: &usize| matches!(self.kind(*id), NORMAL | USER_DEFINED | UNUSED);
@@ -94,7 +96,7 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// The pieces and surrounding tokens of a tokeniser with scores; `None` for other kinds.
+/// Reads the pieces and surrounding tokens of a tokeniser with scores; `None` for other kinds.
 pub(super) fn scored(m: &Metadata) -> Result<Option<Scored>> {
     let v = Vocabulary::new(m)?;
     if !v.is_scored() {
@@ -112,11 +114,11 @@ pub(super) fn scored(m: &Metadata) -> Result<Option<Scored>> {
     let bytes = bytes.and_then(|b| b.into_boxed_slice().try_into().ok());
     let unknown = v.unknown().unwrap_or(0) as i64;
     let pieces = Pieces { known: v.pieces()?, whole, bytes, unknown, prefix: v.prefix() };
-    let (first, last) = (v.around("bos", true), v.around("eos", false));
+    let (first, last) = (v.surrounding_token("bos", true), v.surrounding_token("eos", false));
     Ok(Some(Scored { pieces, first: first.map(|(id, _)| id), last: last.map(|(id, _)| id) }))
 }
 
-/// The `tokenizer.json` of a GGUF file's metadata.
+/// Makes the `tokenizer.json` of a GGUF file's metadata.
 pub fn json_of_gguf(m: &Metadata) -> Result<Json> {
     let v = Vocabulary::new(m)?;
     let mut json = v.json()?;
@@ -128,7 +130,8 @@ pub fn json_of_gguf(m: &Metadata) -> Result<Json> {
     Ok(json)
 }
 
-/// Makes the tokeniser of a GGUF file's metadata. Scored pieces have no table of pairs: [`Pieces`] encodes them.
+/// Makes the tokeniser of a GGUF file's metadata. Scored pieces have no table of pairs: [`Pieces`] encodes
+/// them.
 pub(super) fn inner(m: &Metadata) -> Result<library::Inner> {
     let v = Vocabulary::new(m)?;
     let json = v.json()?;
@@ -142,7 +145,7 @@ pub(super) fn inner(m: &Metadata) -> Result<library::Inner> {
 }
 
 impl<'a> Vocabulary<'a> {
-    /// The `tokenizer.json` without the tables of a BPE model.
+    /// Makes the `tokenizer.json` without the tables of a BPE model.
     fn json(&self) -> Result<Json> {
         match self.model {
             "gpt2" => self.byte_level(),
@@ -155,8 +158,8 @@ impl<'a> Vocabulary<'a> {
         }
     }
 
-    /// The pairs of a byte-level model, in the order in which they are merged; none for scored pieces, and `None` for models
-    /// without pairs.
+    /// Reads the pairs of a byte-level model, in the order in which they are merged; none for scored pieces,
+    /// and `None` for models without pairs.
     fn pairs(&self) -> Result<Option<Vec<(&'a str, &'a str)>>> {
         match self.model {
             "gpt2" => {}
@@ -183,7 +186,7 @@ impl<'a> Vocabulary<'a> {
         self.tokens.iter().enumerate().filter_map(added).collect()
     }
 
-    /// The tokens with their numbers.
+    /// Returns the tokens with their numbers.
     fn numbers<T: FromIterator<(String, N)>, N: From<u32>>(&self) -> Result<T> {
         let different: HashSet<&str> = self.tokens.iter().copied().collect();
         match different.len() == self.tokens.len() {
@@ -192,7 +195,8 @@ impl<'a> Vocabulary<'a> {
         }
     }
 
-    /// A decoder that replaces the space character, joins byte tokens to characters, and strips the space before a text.
+    /// Makes a decoder that replaces the space character, joins byte tokens to characters, and strips the
+    /// space before a text.
     fn decoder(&self, prefix: bool) -> Json {
         let mut steps = vec![
             json!({ "type": "Replace", "pattern": { "String": SPACE.to_string() }, "content": " " }),
@@ -205,7 +209,7 @@ impl<'a> Vocabulary<'a> {
         json!({ "type": "Sequence", "decoders": steps })
     }
 
-    /// A SentencePiece BPE model: pieces with scores.
+    /// Makes a SentencePiece BPE model: pieces with scores.
     fn by_scores(&self) -> Result<Json> {
         let space = SPACE.to_string();
         let mut steps = Vec::new();
@@ -218,7 +222,7 @@ impl<'a> Vocabulary<'a> {
             "added_tokens": self.added(),
             "normalizer": { "type": "Sequence", "normalizers": steps },
             "pre_tokenizer": null,
-            "post_processor": self.around("bos", true).map(|(id, text)| begins_with(id, text)),
+            "post_processor": self.surrounding_token("bos", true).map(|(id, text)| prefix_processor(id, text)),
             "decoder": self.decoder(self.prefix()),
             "model": {
                 "type": "BPE", "dropout": null, "unk_token": self.unknown().map(|id| self.tokens[id]),
@@ -228,7 +232,8 @@ impl<'a> Vocabulary<'a> {
         }))
     }
 
-    /// A SentencePiece unigram model: a text is split into the pieces whose scores have the largest sum.
+    /// Makes a SentencePiece unigram model: a text is split into the pieces whose scores have the largest
+    /// sum.
     fn unigram(&self) -> Result<Json> {
         let scores = self.scores()?;
         let vocabulary: Vec<Json> = self.tokens.iter().zip(scores).map(|(t, s)| json!([t, s])).collect();
@@ -245,24 +250,24 @@ impl<'a> Vocabulary<'a> {
         let scheme = if self.prefix() { "always" } else { "never" };
         let meta = json!({ "type": "Metaspace", "replacement": SPACE.to_string(), "prepend_scheme": scheme,
                            "split": false });
-        let ends = (self.around("bos", false), self.around("eos", false));
+        let ends = (self.surrounding_token("bos", false), self.surrounding_token("eos", false));
         Ok(json!({
             "version": "1.0", "truncation": null, "padding": null,
             "added_tokens": self.added(),
             "normalizer": (!steps.is_empty()).then(|| json!({ "type": "Sequence", "normalizers": steps })),
             "pre_tokenizer": meta,
-            "post_processor": surrounded(ends.0, ends.1),
+            "post_processor": surrounding_processor(ends.0, ends.1),
             "decoder": if self.has_bytes() { self.decoder(self.prefix()) } else { meta.clone() },
             "model": { "type": "Unigram", "unk_id": self.unknown(), "vocab": vocabulary,
                        "byte_fallback": self.has_bytes() },
         }))
     }
 
-    /// A byte-level BPE model, as that of GPT-2.
+    /// Makes a byte-level BPE model, as that of GPT-2.
     fn byte_level(&self) -> Result<Json> {
         let pre = self.m.text(&key("pre")).unwrap_or("gpt-2");
-        let (cut, ignore_merges) = cutting(pre)?;
-        let first = self.around("bos", false);
+        let (cut, ignore_merges) = pre_tokenizer(pre)?;
+        let first = self.surrounding_token("bos", false);
         Ok(json!({
             "version": "1.0",
             "truncation": null,
@@ -270,7 +275,7 @@ impl<'a> Vocabulary<'a> {
             "added_tokens": self.added(),
             "normalizer": null,
             "pre_tokenizer": cut,
-            "post_processor": first.map(|(id, text)| begins_with(id, text)),
+            "post_processor": first.map(|(id, text)| prefix_processor(id, text)),
             "decoder": { "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true },
             "model": {
                 "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
@@ -281,8 +286,9 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// The pre-tokeniser with this GGUF name, and whether a piece that is in the vocabulary becomes a token without merges.
-fn cutting(name: &str) -> Result<(Json, bool)> {
+/// Returns the pre-tokeniser with this GGUF name, and whether a piece that is in the vocabulary becomes a
+/// token without merges.
+fn pre_tokenizer(name: &str) -> Result<(Json, bool)> {
     let bytes = |regex: bool| json!({ "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": regex });
     let digits = json!({ "type": "Digits", "individual_digits": true });
     let split = |regex: &str| json!({ "type": "Split", "pattern": { "Regex": regex }, "behavior": "Isolated", "invert": false });
@@ -299,19 +305,19 @@ fn cutting(name: &str) -> Result<(Json, bool)> {
     }
 }
 
-/// The GGUF name of a pre-tokeniser, if it has one.
-pub(crate) fn cutting_name(json: &Json) -> Option<&'static str> {
+/// Returns the GGUF name of a pre-tokeniser, if it has one.
+pub(crate) fn pre_tokenizer_name(json: &Json) -> Option<&'static str> {
     let known = ["gpt-2", "smollm", "llama-bpe", "qwen2"];
-    known.into_iter().find(|name| cutting(name).is_ok_and(|(own, _)| own == *json))
+    known.into_iter().find(|name| pre_tokenizer(name).is_ok_and(|(own, _)| own == *json))
 }
 
-/// A post-processor that puts a token before every text.
-fn begins_with(id: i64, text: &str) -> Json {
-    surrounded(Some((id, text)), None)
+/// Makes a post-processor that puts a token before every text.
+fn prefix_processor(id: i64, text: &str) -> Json {
+    surrounding_processor(Some((id, text)), None)
 }
 
-/// A post-processor that puts tokens before and after every text; null without tokens.
-fn surrounded(first: Option<(i64, &str)>, last: Option<(i64, &str)>) -> Json {
+/// Makes a post-processor that puts tokens before and after every text; null without tokens.
+fn surrounding_processor(first: Option<(i64, &str)>, last: Option<(i64, &str)>) -> Json {
     let special =
         |t: Option<(i64, &str)>| t.map(|(_, text)| json!({ "SpecialToken": { "id": text, "type_id": 0 } }));
     let sequence = |name: &str| json!({ "Sequence": { "id": name, "type_id": 0 } });

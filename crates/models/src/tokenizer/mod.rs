@@ -1,15 +1,15 @@
 //! Converts text to tokens and back, with the tokenisers of `tokenizer.json` files and of GGUF metadata.
 //!
-//! `metadata.rs` converts metadata to a `tokenizer.json`; `merges.rs` encodes with scored pieces; the `tokenizers`
-//! library does the rest, and `library.rs` prepares it. Text of users never becomes special tokens. [`Stream`] decodes
-//! token by token, and returns only complete characters.
+//! `metadata.rs` converts metadata to a `tokenizer.json`; `merges.rs` encodes with scored pieces; the
+//! `tokenizers` library does the rest, and `library.rs` sets it up. Text of users never becomes special
+//! tokens. [`Stream`] decodes token by token, and returns only complete characters.
 
 mod library;
 mod merges;
 mod metadata;
 
-pub(crate) use metadata::cutting_name;
 pub use metadata::json_of_gguf;
+pub(crate) use metadata::pre_tokenizer_name;
 
 use gradus_ir::{Error, Result};
 use gradus_nn::file::gguf::Metadata;
@@ -44,7 +44,7 @@ struct Scored {
     last: Option<i64>,
 }
 
-fn refused(e: impl ToString) -> Error {
+fn tokenizer_error(e: impl ToString) -> Error {
     Error::value("the tokeniser", format!("failed: {}", e.to_string()))
 }
 
@@ -57,7 +57,7 @@ impl Tokenizer {
     fn new(mut trusting: Inner) -> Result<Tokenizer> {
         // The caller decides about lengths.
         trusting.with_padding(None);
-        trusting.with_truncation(None).map_err(refused)?;
+        trusting.with_truncation(None).map_err(tokenizer_error)?;
         let mut plain = trusting.clone();
         plain.set_encode_special_tokens(true);
         let added = trusting.get_added_tokens_decoder();
@@ -105,8 +105,8 @@ impl Tokenizer {
         }
     }
 
-    /// Encodes a user's text by the library. The pieces of unigram models include the names of special tokens, and match them in
-    /// any text, so texts with such a name are refused.
+    /// Encodes a user's text by the library. Unigram models would encode the name of a special token as that
+    /// token, because it is one of their pieces, so texts with such a name are refused.
     fn encode_plain(&self, text: &str, ends: bool) -> Result<Vec<i64>> {
         if let Some(name) = self.special.iter().find(|s| self.unigram && text.contains(s.as_str())) {
             let why =
@@ -156,17 +156,17 @@ impl Tokenizer {
         &self.special
     }
 
-    /// The id of a token, by its text.
+    /// Returns the id of a token, by its text.
     pub fn id(&self, token: &str) -> Option<i64> {
         self.plain.token_to_id(token).map(i64::from)
     }
 
-    /// The text of a token.
+    /// Returns the text of a token.
     pub fn token(&self, id: i64) -> Option<String> {
         self.plain.id_to_token(u32::try_from(id).ok()?)
     }
 
-    /// The bytes that a token represents in text; `None` for special tokens and unknown ids.
+    /// Returns the bytes that a token represents in text; `None` for special tokens and unknown ids.
     pub fn bytes(&self, id: i64) -> Option<Vec<u8>> {
         if let Some((text, special)) = self.added.get(&id) {
             return (!special).then(|| text.clone().into_bytes());
@@ -196,7 +196,7 @@ impl Tokenizer {
     /// Decodes tokens to text; special tokens are skipped.
     pub fn decode(&self, tokens: &[i64]) -> Result<String> {
         let ids: Vec<u32> = tokens.iter().filter_map(|t| u32::try_from(*t).ok()).collect();
-        self.plain.decode(&ids, true).map_err(refused)
+        self.plain.decode(&ids, true).map_err(tokenizer_error)
     }
 
     /// Starts decoding token by token.
@@ -205,8 +205,8 @@ impl Tokenizer {
     }
 }
 
-/// The byte that a character of a byte-level token represents. Visible bytes are the characters with their value; the others are
-/// the characters from U+0100 on, in order.
+/// Returns the byte that a character of a byte-level token represents. Visible bytes are the characters with
+/// their value; the others are the characters from U+0100 on, in order.
 fn byte_of(c: char) -> Option<u8> {
     let visible = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
     match u32::from(c) {
@@ -216,7 +216,7 @@ fn byte_of(c: char) -> Option<u8> {
 }
 
 fn encode(inner: &Inner, text: &str, special: bool) -> Result<Vec<i64>> {
-    let encoding = inner.encode_fast(text, special).map_err(refused)?;
+    let encoding = inner.encode_fast(text, special).map_err(tokenizer_error)?;
     Ok(encoding.get_ids().iter().map(|id| i64::from(*id)).collect())
 }
 
@@ -224,8 +224,8 @@ fn encode(inner: &Inner, text: &str, special: bool) -> Result<Vec<i64>> {
 pub struct Stream<'a> {
     tokenizer: &'a Tokenizer,
     tokens: Vec<i64>,
-    /// Index of the first token that is decoded together with new ones, because the text of a token may depend on the one
-    /// before it.
+    /// Index of the first token that is decoded together with new ones, because the text of a token may
+    /// depend on the one before it.
     from: usize,
     /// Number of tokens whose text had been returned in full when `from` was last moved.
     complete: usize,
@@ -233,7 +233,8 @@ pub struct Stream<'a> {
     given: usize,
 }
 
-/// Largest number of trailing replacement characters that may still become a character; one has at most four bytes.
+/// Largest number of trailing replacement characters that may still become a character; one has at most four
+/// bytes.
 const MOST_INCOMPLETE: usize = 3;
 
 /// Largest number of tokens decoded together. It bounds the cost of bytes that never form a character.

@@ -1,6 +1,7 @@
 //! Low-rank adapters of a model's projections: attaching, merging, saving and loading.
 //!
-//! An adapter is a folder with `adapter_config.json` and `adapter_model.safetensors`, in the layout of the Python package `peft`.
+//! An adapter is a folder with `adapter_config.json` and `adapter_model.safetensors`, in the layout of the
+//! Python package `peft`.
 
 use crate::language::read_json;
 use gradus_ir::{DType, Error, Result};
@@ -63,7 +64,7 @@ pub(crate) fn is_adapter(name: &str) -> bool {
     name.ends_with(".lora_A.weight") || name.ends_with(".lora_B.weight")
 }
 
-/// The slots of the projections that the targets name. Fails if a target names none.
+/// Finds the slots of the projections that the targets name. Fails if a target names none.
 fn slots_of(model: &impl Module, lora: &Lora) -> Result<Vec<(String, LoraSlot)>> {
     let all = model.lora_slots();
     let named = |target: &String| {
@@ -82,7 +83,8 @@ fn slots_of(model: &impl Module, lora: &Lora) -> Result<Vec<(String, LoraSlot)>>
     Ok(all.into_iter().filter(|(name, _)| lora.covers(name)).collect())
 }
 
-/// Attaches new adapters, which change no result until they are trained. Existing adapters of the targets are replaced.
+/// Attaches new adapters, which change no result until they are trained. Existing adapters of the targets are
+/// replaced.
 pub fn attach(model: &impl Module, lora: &Lora, seed: u64) -> Result<()> {
     lora.check()?;
     let (g, device) = (Generator::new(seed), model.device());
@@ -99,7 +101,8 @@ pub fn detach(model: &impl Module) -> Result<()> {
     model.lora_slots().iter().try_for_each(|(_, slot)| slot.set(None))
 }
 
-/// Adds all adapters to the weights, and removes them. Fails for quantised weights: the model must be loaded as `f32`.
+/// Adds all adapters to the weights, and removes them. Fails for quantised weights: the model must be loaded
+/// as `f32`.
 pub fn merge(model: &impl Module) -> Result<()> {
     let parameters: BTreeMap<String, Tensor> = model.parameters().into_iter().collect();
     let mut merged = Vec::new();
@@ -120,8 +123,8 @@ pub fn merge(model: &impl Module) -> Result<()> {
     Ok(())
 }
 
-/// Saves the adapters of a model in a folder: `adapter_config.json` and `adapter_model.safetensors`, which `peft` reads too.
-/// `base` names the base model.
+/// Saves the adapters of a model in a folder: `adapter_config.json` and `adapter_model.safetensors`, which
+/// `peft` reads too. `base` names the base model.
 pub fn save_adapter(model: &impl Module, folder: &Path, base: Option<&str>) -> Result<()> {
     let slots = model.lora_slots().into_iter().filter_map(|(name, slot)| Some((name, slot.get()?)));
     let slots: Vec<(String, LowRank)> = slots.collect();
@@ -183,8 +186,8 @@ fn settings(path: &Path) -> Result<(usize, f64)> {
     Ok((rank as usize, alpha / divisor))
 }
 
-/// Loads an adapter from a folder into a model, in place of all existing adapters. If a tensor does not fit a projection, this
-/// fails and the model is unchanged.
+/// Loads an adapter from a folder into a model, in place of all existing adapters. If a tensor does not fit a
+/// projection, this fails and the model is unchanged.
 pub fn load_adapter(model: &impl Module, folder: &Path) -> Result<()> {
     let (rank, scale) = settings(&folder.join(CONFIG))?;
     let file = safetensors::Reader::open(folder.join(TENSORS))?;
@@ -195,7 +198,7 @@ pub fn load_adapter(model: &impl Module, folder: &Path) -> Result<()> {
         let own = name.strip_prefix(PREFIX).unwrap_or(&name);
         let parts = [".lora_A.weight", ".lora_B.weight"].map(|end| own.strip_suffix(end));
         let Some((kind, layer)) = parts.iter().enumerate().find_map(|(i, layer)| Some((i, (*layer)?))) else {
-            return Err(file.failed(format!("has tensor `{name}`, which is not part of a low-rank addition")));
+            return Err(file.failed(format!("has tensor `{name}`, which is not part of an adapter")));
         };
         let Some(slot) = slots.get(layer) else {
             return Err(

@@ -20,8 +20,8 @@ pub enum Data {
     Pairs(Vec<Pair>),
 }
 
-/// Reads a file with a JSON object in each line, all of the same kind: `{"text"}`, `{"prompt", "completion"}`, `{"messages"}`, or
-/// `{"prompt", "chosen", "rejected"}`.
+/// Reads a file with a JSON object in each line, all of the same kind: `{"text"}`,
+/// `{"prompt", "completion"}`, `{"messages"}`, or `{"prompt", "chosen", "rejected"}`.
 pub fn read_data(path: &Path, model: &LanguageModel) -> Result<Data> {
     let bytes = bytes_up_to(path, MOST_DATA)?;
     let text = String::from_utf8(bytes).map_err(|_| atomic::failed(path, "is not UTF-8"))?;

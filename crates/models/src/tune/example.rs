@@ -37,8 +37,8 @@ impl Example {
         self.tokens.len().saturating_sub(self.given)
     }
 
-    /// Returns an error if no token has a loss, or a token is not in the vocabulary. `number` is the example's index, for
-    /// messages.
+    /// Returns an error if no token has a loss, or a token is not in the vocabulary. `number` is the
+    /// example's index, for messages.
     pub(crate) fn check(&self, number: usize, vocabulary: usize) -> Result<()> {
         let what = || format!("example {}", number + 1);
         if self.given == 0 || self.learned() == 0 {
@@ -58,7 +58,7 @@ impl Example {
 }
 
 impl LanguageModel {
-    /// The first end token of the configuration.
+    /// Returns the first end token of the configuration.
     fn end_token(&self) -> Option<i64> {
         self.engine.model().config.end.first().copied()
     }
@@ -82,7 +82,8 @@ impl LanguageModel {
         Ok(Example { tokens, given })
     }
 
-    /// Makes an example of a conversation. Its last message must be the assistant's; only this message has a loss.
+    /// Makes an example of a conversation. Its last message must be the assistant's; only this message has a
+    /// loss.
     pub fn chat_example(&self, messages: &[Message]) -> Result<Example> {
         let Some((last, before)) = messages.split_last().filter(|(last, _)| last.role == "assistant") else {
             return Err(Error::value("the conversation", "must end with a message of the role `assistant`"));

@@ -1,4 +1,5 @@
-//! Group relative policy optimisation (GRPO): reinforcement learning that compares several answers to each prompt.
+//! Group relative policy optimisation (GRPO): reinforcement learning that compares several answers to each
+//! prompt.
 
 use super::example::Prompt;
 use super::pack::{Row, Shape, numbers, tensors};
@@ -13,8 +14,8 @@ use gradus_nn::{Module, Sampling, Step, compile_training};
 use gradus_tensor::{Device, Tensor};
 use std::ops::Range;
 
-/// Options of [`LanguageModel::grpo`]. In each round, `tuning.batch` prompts are answered `group` times each. The rows of a round
-/// are split into `tuning.accumulate` parts.
+/// Options of [`LanguageModel::grpo`]. In each round, `tuning.batch` prompts are answered `group` times each.
+/// The rows of a round are split into `tuning.accumulate` parts.
 #[derive(Clone, Debug)]
 pub struct Grpo {
     /// Options common to all tuning; a step is one round of answers.
@@ -31,7 +32,8 @@ pub struct Grpo {
     pub scaled: bool,
     /// Largest number of tokens of an answer.
     pub tokens: usize,
-    /// Sampling options of answers. Ratios use the model's own probabilities, so limits and penalties bias them.
+    /// Sampling options of answers. Ratios use the model's own probabilities, so limits and penalties bias
+    /// them.
     pub sampling: Sampling,
 }
 
@@ -94,7 +96,7 @@ impl<'a> Round<'a> {
     }
 }
 
-/// The mean over all learned tokens of the estimated divergence from the reference.
+/// Computes the mean over all learned tokens of the estimated divergence from the reference.
 pub(super) fn mean_kl(rows: &[Row], new: &[Vec<f64>], reference: &[Vec<f64>]) -> f64 {
     let (mut total, mut count) = (0.0, 0.0);
     for ((row, new), reference) in rows.iter().zip(new).zip(reference) {
@@ -107,7 +109,8 @@ pub(super) fn mean_kl(rows: &[Row], new: &[Vec<f64>], reference: &[Vec<f64>]) ->
     total / f64::max(count, 1.0)
 }
 
-/// Computes log-probabilities of rows in parts of `part` rows, so that one plan suffices; the last part is padded.
+/// Computes log-probabilities of rows in parts of `part` rows, so that one plan suffices; the last part is
+/// padded.
 pub(super) fn score_rows(
     scorer: &Scorer,
     rows: &[Row],
@@ -123,7 +126,7 @@ pub(super) fn score_rows(
     Ok(all)
 }
 
-/// The length of rows for the prompts and answers of up to `tokens` tokens.
+/// Computes the length of rows for the prompts and answers of up to `tokens` tokens.
 pub(super) fn row_length(
     prompts: &[Prompt],
     tokens: usize,
@@ -154,9 +157,10 @@ pub(super) fn rewarded(
 }
 
 impl LanguageModel {
-    /// Trains the model to raise a reward by GRPO. Each round samples answers, rewards them, and raises the probability of
-    /// answers that are better than others to the same prompt. `reward` takes the answers of a round and returns a number for
-    /// each. Calls `each` after every round; the run ends early if it returns false. Returns the mean reward of the last round.
+    /// Trains the model to raise a reward by GRPO. Each round samples answers, rewards them, and raises the
+    /// probability of answers that are better than others to the same prompt. `reward` takes the answers of a
+    /// round and returns a number for each. Calls `each` after every round; the run ends early if it returns
+    /// false. Returns the mean reward of the last round.
     pub fn grpo(
         &mut self,
         prompts: &[Prompt],
@@ -203,7 +207,8 @@ impl LanguageModel {
             let rows: Vec<Row> = rollouts.iter().map(|r| Row::single(&r.example, length)).collect();
             let old = score_rows(&scorer, &rows, part, device)?;
             let reference = start.with(|| score_rows(&scorer, &rows, part, device))?;
-            // Each text has the same weight, divided equally among its tokens. The step averages over parts, hence the factor.
+            // Each text has the same weight, divided equally among its tokens. The step averages over parts,
+            // hence the factor.
             let scale = tuning.accumulate as f64 / count as f64;
             let inputs = |own: Range<usize>| {
                 let mut batch = Batch::new(&rows[own.clone()], part, length, device);
@@ -230,15 +235,15 @@ impl LanguageModel {
 }
 
 impl Prompt {
-    /// A short example that starts like the prompt; only its shape is used, to compile the step.
+    /// Makes a short example that starts like the prompt; only its shape is used, to compile the step.
     pub(super) fn example(&self) -> super::Example {
         super::Example { tokens: [&self.tokens[..1], &self.tokens[..1]].concat(), given: 1 }
     }
 }
 
-/// Updates the weights `epochs` times with all rows of round `n`. `(count, part, parts)` says how many rows there are, how
-/// many a run of the step takes, and how many runs an update has; `inputs` returns the tensors of a range of rows.
-/// Returns the last loss.
+/// Updates the weights `epochs` times with all rows of round `n`. `(count, part, parts)` are the number of
+/// rows, the number of rows per run of the step, and the number of runs per update. `inputs` returns the
+/// tensors of a range of rows. Returns the last loss.
 pub(super) fn update(
     step: &mut Step<'_>,
     (n, epochs): (u64, usize),

@@ -1,9 +1,9 @@
 //! Fine-tuning of language models: on texts, on preferences, and by rewards of generated answers.
 //!
-//! [`LanguageModel::tune`] trains on texts ([`Example`]); [`LanguageModel::prefer`] on pairs of answers (DPO). [`RewardModel`]
-//! learns to score answers; [`LanguageModel::ppo`] and [`LanguageModel::grpo`] raise a reward. Each trains all weights, or
-//! low-rank adapters of some of them ([`Lora`]), which also works on quantised weights. The losses are functions of tensors in
-//! [`objective`].
+//! [`LanguageModel::tune`] trains on texts ([`Example`]); [`LanguageModel::prefer`] on pairs of answers
+//! (DPO). [`RewardModel`] learns to score answers; [`LanguageModel::ppo`] and [`LanguageModel::grpo`] raise a
+//! reward. Each trains all weights, or low-rank adapters of some of them ([`Lora`]), which also works on
+//! quantised weights. The losses are functions of tensors in [`objective`].
 
 mod adapter;
 mod data;
@@ -59,7 +59,8 @@ pub struct Tuning {
     pub steps: u64,
     /// Size of a batch, in rows of packed texts, in pairs, or in prompts.
     pub batch: usize,
-    /// Number of batches whose gradients are added before an update: the effect of a larger batch with the memory of a small one.
+    /// Number of batches whose gradients are added before an update: the effect of a larger batch with the
+    /// memory of a small one.
     pub accumulate: u64,
     /// Number of tokens of a row; by default the length of the longest text.
     pub length: Option<usize>,
@@ -145,8 +146,8 @@ impl Tuning {
         Optimizer::new(parameters, rule).schedule(schedule).clip(Clip::Norm(self.clip))
     }
 
-    /// Returns the parameters to train and freezes all others. These are the parameters of the adapters, which are attached if
-    /// the model has none, or all parameters if `lora` is `None`.
+    /// Returns the parameters to train and freezes all others. These are the parameters of the adapters,
+    /// which are attached if the model has none, or all parameters if `lora` is `None`.
     pub(crate) fn prepare(&self, model: &Decoder) -> Result<Vec<(String, Tensor)>> {
         self.check()?;
         let attached = model.lora_slots().iter().any(|(_, slot)| slot.get().is_some());
@@ -161,7 +162,7 @@ impl Tuning {
         let quantized =
             |(_, part): &(String, Part)| matches!(part, Part::Buffer(t) if t.dtype() == DType::U8);
         if self.lora.is_none() && model.parts().iter().any(quantized) {
-            let why = "has quantised weights, which cannot be trained; load it as f32, or train a low-rank addition";
+            let why = "has quantised weights, which cannot be trained; load it as f32, or train an adapter";
             return Err(Error::value("the model", why));
         }
         let mut trained = Vec::new();
@@ -192,7 +193,7 @@ pub(crate) fn number(t: &Tensor) -> Result<f64> {
     t.to(Device::CPU).to_dtype(DType::F64).item::<f64>()
 }
 
-/// A random order of `n` items for pass `epoch` over the data.
+/// Draws a random order of `n` items for pass `epoch` over the data.
 pub(crate) fn shuffled(n: usize, seed: u64, epoch: u64) -> Result<Vec<usize>> {
     let words = Generator::new(seed.wrapping_add(epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15))).bits([n]);
     Ok(words.argsort(0, false).to_vec::<i64>()?.into_iter().map(|i| i as usize).collect())
@@ -226,8 +227,8 @@ impl Passes {
     }
 }
 
-/// The weighted sum of the losses of tokens. `batch` holds `ids`, `targets`, `segments`, `positions` and `weights`, all of shape
-/// `[batch, time]`.
+/// Computes the weighted sum of the losses of tokens. `batch` holds `ids`, `targets`, `segments`, `positions`
+/// and `weights`, all of shape `[batch, time]`.
 pub fn token_loss(model: &Decoder, batch: &[Tensor]) -> Tensor {
     let [ids, targets, segments, positions, weights] = batch else {
         return Tensor::failed(Error::value(format!("{} tensors", batch.len()), "must be 5"));
@@ -238,8 +239,8 @@ pub fn token_loss(model: &Decoder, batch: &[Tensor]) -> Tensor {
 }
 
 impl LanguageModel {
-    /// Trains the model on examples. Calls `each` after every update; the run ends early if `each` returns false. Returns the
-    /// loss of the last update.
+    /// Trains the model on examples. Calls `each` after every update; the run ends early if `each` returns
+    /// false. Returns the loss of the last update.
     pub fn tune(
         &mut self,
         examples: &[Example],

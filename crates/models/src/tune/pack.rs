@@ -1,7 +1,8 @@
-//! Packs texts into rows of tokens for training. Attention and loss do not cross the boundaries of texts in a row.
+//! Packs texts into rows of tokens for training. Attention and loss do not cross the boundaries of texts in a
+//! row.
 //!
-//! Takes examples; returns rows of equal length, and tensors of several rows. A text of `n` tokens takes `n - 1` positions, each
-//! with a token and the next token as its target.
+//! Takes examples; returns rows of equal length, and tensors of several rows. A text of `n` tokens takes
+//! `n - 1` positions, each with a token and the next token as its target.
 
 use super::Tuning;
 use super::example::Example;
@@ -62,8 +63,8 @@ impl Row {
     }
 }
 
-/// Puts examples into rows of `length` positions: each into the first recent row with enough free positions, or into a new row.
-/// Without `several`, each example gets its own row.
+/// Puts examples into rows of `length` positions: each into the first recent row with enough free positions,
+/// or into a new row. Without `several`, each example gets its own row.
 pub fn pack(examples: &[Example], length: usize, several: bool) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     for (i, example) in examples.iter().enumerate() {
@@ -86,7 +87,8 @@ pub fn pack(examples: &[Example], length: usize, several: bool) -> Result<Vec<Ro
     Ok(rows)
 }
 
-/// `ids`, `targets`, `segments`, `positions` and `weights` of rows, `[rows, length]`; weights are multiplied by `scale`.
+/// `ids`, `targets`, `segments`, `positions` and `weights` of rows, `[rows, length]`; weights are multiplied
+/// by `scale`.
 pub(crate) fn tensors(rows: &[&Row], scale: f64, device: Device) -> Vec<Tensor> {
     let shape = [rows.len(), rows.first().map_or(0, |row| row.ids.len())];
     let list = |of: fn(&Row) -> &Vec<i64>| {
@@ -98,7 +100,7 @@ pub(crate) fn tensors(rows: &[&Row], scale: f64, device: Device) -> Vec<Tensor> 
     vec![list(|r| &r.ids), list(|r| &r.targets), list(|r| &r.segments), list(|r| &r.positions), weights]
 }
 
-/// A tensor `[rows, length]` with a number for each position; missing numbers are 0.
+/// Makes a tensor `[rows, length]` with a number for each position; missing numbers are 0.
 pub(crate) fn numbers(rows: &[Vec<f64>], length: usize, device: Device) -> Tensor {
     let row = |all: &Vec<f64>| (0..length).map(|i| all.get(i).map_or(0.0, |x| *x as f32)).collect::<Vec<_>>();
     let all: Vec<f32> = rows.iter().flat_map(row).collect();
@@ -111,8 +113,8 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Chooses the row length for examples: that of the options, or that of the longest text, rounded up. Fails if an example
-    /// does not fit the model.
+    /// Chooses the row length for examples: that of the options, or that of the longest text, rounded up.
+    /// Fails if an example does not fit the model.
     pub(crate) fn of_examples(examples: &[Example], tuning: &Tuning, config: &Config) -> Result<Shape> {
         if examples.is_empty() {
             return Err(Error::value("no examples", "were given; training needs at least one"));

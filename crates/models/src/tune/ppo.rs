@@ -1,5 +1,5 @@
-//! Proximal policy optimisation (PPO): reinforcement learning with a learned value per token and a penalty on the divergence
-//! from the initial policy.
+//! Proximal policy optimisation (PPO): reinforcement learning with a learned value per token and a penalty on
+//! the divergence from the initial policy.
 
 use super::example::Prompt;
 use super::grpo::{Batch, Round, mean_kl, rewarded, row_length, update};
@@ -57,8 +57,8 @@ impl Default for Ppo {
     }
 }
 
-/// The log-probability of each target and the value at its position, `[batch, time]` each.
-fn judged(model: &Decoder, head: &Linear, x: &[Tensor]) -> [Tensor; 2] {
+/// Computes the log-probability of each target and the value at its position, `[batch, time]` each.
+fn log_probabilities_and_values(model: &Decoder, head: &Linear, x: &[Tensor]) -> [Tensor; 2] {
     let packed = Packed { segments: x[2].clone(), positions: x[3].clone() };
     let states = model.states(&x[0], Some(&packed));
     let new = objective::token_log_probabilities(&model.head(&states), &x[1]);
@@ -66,7 +66,7 @@ fn judged(model: &Decoder, head: &Linear, x: &[Tensor]) -> [Tensor; 2] {
 }
 
 /// Computes log-probabilities and values of rows, in padded parts of `part` rows.
-fn judge(f: &Evaluate<'_>, rows: &[Row], part: usize, device: Device) -> Result<[Vec<Vec<f64>>; 2]> {
+fn evaluate_rows(f: &Evaluate<'_>, rows: &[Row], part: usize, device: Device) -> Result<[Vec<Vec<f64>>; 2]> {
     let mut all = [Vec::new(), Vec::new()];
     for own in rows.chunks(part) {
         let mut filled: Vec<&Row> = own.iter().collect();
@@ -109,10 +109,11 @@ fn whiten(rows: &[Row], advantages: &mut [Vec<f64>]) {
 }
 
 impl LanguageModel {
-    /// Trains the model to raise a reward by PPO. Each round samples answers. Their reward is reduced by their
-    /// divergence from the initial policy. The update raises the probability of tokens that were better than their
-    /// values predicted. `reward` takes the answers of a round and returns a number for each. Calls `each` after every
-    /// round; the run ends early if it returns false. Returns the mean reward of the last round.
+    /// Trains the model to raise a reward by PPO. Each round samples answers. Their reward is reduced by
+    /// their divergence from the initial policy. The update raises the probability of tokens that were better
+    /// than their values predicted. `reward` takes the answers of a round and returns a number for each.
+    /// Calls `each` after every round; the run ends early if it returns false. Returns the mean reward of the
+    /// last round.
     pub fn ppo(
         &mut self,
         prompts: &[Prompt],
@@ -139,13 +140,15 @@ impl LanguageModel {
         trained.extend(head.parameters().into_iter().map(|(name, p)| (format!("value.{name}"), p)));
         let scorer = Scorer::new(model.clone());
         let own = head.clone();
-        let judging = compile_forward(model.clone(), move |m: &Decoder, x: &[Tensor]| judged(m, &own, x));
+        let judging = compile_forward(model.clone(), move |m: &Decoder, x: &[Tensor]| {
+            log_probabilities_and_values(m, &own, x)
+        });
         let mut sampler =
             Sampler::new(model.clone(), self.tokenizer.clone(), o.sampling, o.tokens, tuning.seed)?;
         let count = tuning.batch.min(prompts.len());
         let part = count.div_ceil(tuning.accumulate as usize);
         let loss = move |model: &Decoder, x: &[Tensor]| {
-            let [new, values] = judged(model, &head, x);
+            let [new, values] = log_probabilities_and_values(model, &head, x);
             let (weights, old, old_values, advantages, returns) = (&x[4], &x[5], &x[6], &x[7], &x[8]);
             let policy = objective::clipped_policy(&new, old, advantages, (o.clip, o.clip));
             let value = objective::clipped_value(&values, old_values, returns, o.value_clip);
@@ -161,7 +164,7 @@ impl LanguageModel {
             let rollouts = sampler.sample(prompts, &passes.take(count)?)?;
             let rewards = rewarded(&rollouts, &mut reward)?;
             let rows: Vec<Row> = rollouts.iter().map(|r| Row::single(&r.example, length)).collect();
-            let [old, values] = judge(&judging, &rows, part, device)?;
+            let [old, values] = evaluate_rows(&judging, &rows, part, device)?;
             let reference = start.with(|| super::grpo::score_rows(&scorer, &rows, part, device))?;
             let (mut all, mut returns) = (Vec::new(), Vec::new());
             for (i, row) in rows.iter().enumerate() {

@@ -50,14 +50,15 @@ impl PairRows {
         Ok(PairRows { chosen: rows(|p| &p.chosen), rejected: rows(|p| &p.rejected) })
     }
 
-    /// The rows of the pairs with these indices: the chosen texts, then the rejected ones.
+    /// Returns the rows of the pairs with these indices: the chosen texts, then the rejected ones.
     pub(super) fn of(&self, pairs: &[usize]) -> Vec<&Row> {
         let chosen = pairs.iter().map(|i| &self.chosen[*i]);
         chosen.chain(pairs.iter().map(|i| &self.rejected[*i])).collect()
     }
 
-    /// Takes the steps of a tuning, each with batches of `batch` pairs. `inputs` returns the tensors of the pairs with
-    /// these indices. Calls `each` after every step, and ends early if it returns false. Returns the last loss.
+    /// Takes the steps of a tuning, each with batches of `batch` pairs. `inputs` returns the tensors of the
+    /// pairs with these indices. Calls `each` after every step, and ends early if it returns false. Returns
+    /// the last loss.
     pub(super) fn train(
         &self,
         step: Step<'_>,
@@ -87,16 +88,16 @@ impl PairRows {
 }
 
 /// Sums log-probabilities of tokens to those of answers; returns those of chosen and of rejected texts.
-fn halves(tokens: &Tensor, weights: &Tensor) -> [Tensor; 2] {
+fn sums_by_answer(tokens: &Tensor, weights: &Tensor) -> [Tensor; 2] {
     let texts = (tokens * weights).sum(1);
     let pairs = texts.dim(0) / 2;
     [texts.narrow(0, 0, pairs), texts.narrow(0, pairs, pairs)]
 }
 
 impl LanguageModel {
-    /// Trains the model by DPO to prefer the chosen answers of pairs, with its current weights as the reference. Calls `each`
-    /// after every update; the run ends early if it returns false. Returns the loss of the last update, `ln 2` if nothing was
-    /// learned.
+    /// Trains the model by DPO to prefer the chosen answers of pairs, with its current weights as the
+    /// reference. Calls `each` after every update; the run ends early if it returns false. Returns the loss
+    /// of the last update, `ln 2` if nothing was learned.
     pub fn prefer(
         &mut self,
         pairs: &[Pair],
@@ -135,8 +136,8 @@ impl LanguageModel {
             batch
         };
         let loss = move |model: &Decoder, x: &[Tensor]| {
-            let policy = halves(&log_probabilities(model, x), &x[4]);
-            let reference = halves(&x[5], &x[4]);
+            let policy = sums_by_answer(&log_probabilities(model, x), &x[4]);
+            let reference = sums_by_answer(&x[5], &x[4]);
             let pairs = (&policy[0], &policy[1]);
             objective::dpo(pairs, (&reference[0], &reference[1]), beta, smoothing).mean(0)
         };

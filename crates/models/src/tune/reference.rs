@@ -33,14 +33,16 @@ impl Scorer {
         Scorer(compile_forward(model, |model: &Decoder, x: &[Tensor]| log_probabilities(model, x)))
     }
 
-    /// Computes the log-probability of each target, row by row. Takes `ids`, `targets`, `segments` and `positions`.
+    /// Computes the log-probability of each target, row by row. Takes `ids`, `targets`, `segments` and
+    /// `positions`.
     pub(crate) fn rows(&self, batch: &[Tensor]) -> Result<Vec<Vec<f64>>> {
         let out = self.0.run(&batch[..4])?.swap_remove(0).to(Device::CPU);
         Ok(out.to_vec2::<f32>()?.into_iter().map(|row| row.into_iter().map(f64::from).collect()).collect())
     }
 }
 
-/// The log-probability of each target. Takes `ids`, `targets`, `segments` and `positions`, all `[batch, time]`.
+/// Computes the log-probability of each target. Takes `ids`, `targets`, `segments` and `positions`, all
+/// `[batch, time]`.
 pub(crate) fn log_probabilities(model: &Decoder, x: &[Tensor]) -> Tensor {
     let [ids, targets, segments, positions, ..] = x else {
         return Tensor::failed(Error::value(format!("{} tensors", x.len()), "must be 4 or more"));

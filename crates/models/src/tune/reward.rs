@@ -1,4 +1,5 @@
-//! A reward model, learned from preferences: a decoder with a linear map from its last hidden state to a score.
+//! A reward model, learned from preferences: a decoder with a linear map from its last hidden state to a
+//! score.
 
 use super::example::{Example, Pair};
 use super::pack::{Row, tensors};
@@ -23,7 +24,8 @@ pub struct RewardModel {
     plans: Vec<(usize, Compiled)>,
 }
 
-/// The score of each row's text, from the hidden state at its last position; [`whole`] makes this the text's last token.
+/// Computes the score of each row's text, from the hidden state at its last position; [`with_dummy`] makes
+/// this the text's last token.
 fn scores(model: &Decoder, head: &Linear, x: &[Tensor]) -> Tensor {
     let [ids, _, segments, positions, ..] = x else {
         return Tensor::failed(Error::value(format!("{} tensors", x.len()), "must be 4 or more"));
@@ -35,8 +37,9 @@ fn scores(model: &Decoder, head: &Linear, x: &[Tensor]) -> Tensor {
     head.forward(&at.select(&states, 0.0).sum(1)).squeeze(1)
 }
 
-/// Appends a dummy token. The last token of a text takes no position in a row, but the score is computed from it.
-fn whole(example: &Example) -> Example {
+/// Appends a dummy token. The last token of a text takes no position in a row, but the score is computed from
+/// it.
+fn with_dummy(example: &Example) -> Example {
     let mut tokens = example.tokens.clone();
     tokens.push(0);
     Example { tokens, given: example.given }
@@ -51,8 +54,8 @@ impl RewardModel {
         Ok(RewardModel { model, head: Linear { weight, bias: None }, plans: Vec::new() })
     }
 
-    /// Trains the scores on pairs, so that the chosen answer of each pair gets the higher score. Returns the loss of the last
-    /// update, `ln 2` if nothing was learned.
+    /// Trains the scores on pairs, so that the chosen answer of each pair gets the higher score. Returns the
+    /// loss of the last update, `ln 2` if nothing was learned.
     pub fn tune(
         &mut self,
         pairs: &[Pair],
@@ -62,8 +65,10 @@ impl RewardModel {
         // Compiled plans do not include an adapter that `prepare` may attach.
         self.plans.clear();
         let model = self.model.engine.shared();
-        let pairs: Vec<Pair> =
-            pairs.iter().map(|p| Pair { chosen: whole(&p.chosen), rejected: whole(&p.rejected) }).collect();
+        let pairs: Vec<Pair> = pairs
+            .iter()
+            .map(|p| Pair { chosen: with_dummy(&p.chosen), rejected: with_dummy(&p.rejected) })
+            .collect();
         let rows = PairRows::new(&pairs, tuning, &model.config)?;
         let mut trained = tuning.prepare(&model)?;
         trained.extend(self.head.parameters().into_iter().map(|(name, p)| (format!("score.{name}"), p)));
@@ -98,7 +103,7 @@ impl RewardModel {
         let device = model.device();
         let mut all = Vec::with_capacity(examples.len());
         for part in examples.chunks(BATCH) {
-            let mut rows: Vec<Row> = part.iter().map(|e| Row::single(&whole(e), length)).collect();
+            let mut rows: Vec<Row> = part.iter().map(|e| Row::single(&with_dummy(e), length)).collect();
             rows.resize(BATCH, rows[0].clone());
             let x = tensors(&rows.iter().collect::<Vec<_>>(), 1.0, device);
             let operands = [&x[0], &x[1], &x[2], &x[3]];
@@ -114,7 +119,7 @@ impl RewardModel {
         Ok(all)
     }
 
-    /// The fraction of pairs whose chosen answer has the higher score.
+    /// Computes the fraction of pairs whose chosen answer has the higher score.
     pub fn accuracy(&mut self, pairs: &[Pair]) -> Result<f64> {
         let chosen = self.score(&pairs.iter().map(|p| p.chosen.clone()).collect::<Vec<_>>())?;
         let rejected = self.score(&pairs.iter().map(|p| p.rejected.clone()).collect::<Vec<_>>())?;

@@ -11,7 +11,8 @@ use gradus_tensor::{Device, Tensor};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Files of a model folder that are copied. The configuration is last, so that a folder that has one is complete.
+/// Files of a model folder that are copied. The configuration is last, so that a folder that has one is
+/// complete.
 const OTHERS: [&str; 7] = [
     "tokenizer.json",
     "tokenizer_config.json",
@@ -25,8 +26,9 @@ const OTHERS: [&str; 7] = [
 /// Largest copied file, in bytes.
 const MOST: u64 = 256 << 20;
 
-/// Writes the weights of a model as `f32` into a folder. Configuration and tokeniser are copied from `source`, the GGUF file or
-/// folder that the model was loaded from. Fails if the model has adapters or quantised weights.
+/// Writes the weights of a model as `f32` into a folder. Configuration and tokeniser are copied from
+/// `source`, the GGUF file or folder that the model was loaded from. Fails if the model has adapters or
+/// quantised weights.
 pub fn save(model: &Decoder, source: &Path, folder: &Path) -> Result<()> {
     let failed = |why: String| atomic::failed(folder, why);
     let mut tensors: Vec<(String, Tensor)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Small models that tests write to files, and the real weights that some compare with.
+//! Writes small models for tests, and finds the real weights that some tests use.
 #![allow(dead_code)]
 
 use gradus_models::config::Config;
@@ -30,7 +30,7 @@ pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
-/// A small model that a script has written, with tokens and their logits.
+/// A small model of a golden file, with tokens and their logits.
 pub(crate) struct Tiny {
     pub(crate) config: Value,
     pub(crate) weights: Vec<(String, Tensor)>,
@@ -69,7 +69,7 @@ impl Tiny {
     }
 }
 
-/// A byte as tokenisers of bytes write it: a visible character.
+/// Returns the visible character as which tokenisers of bytes write a byte.
 fn visible(byte: u8) -> char {
     let shown = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
     match shown(byte) {
@@ -78,7 +78,7 @@ fn visible(byte: u8) -> char {
     }
 }
 
-/// A `tokenizer.json` of 272 tokens: two special ones, all bytes, some merges.
+/// Makes a `tokenizer.json` of 272 tokens: two special ones, all bytes, and some merges.
 pub(crate) fn tokenizer() -> Value {
     let mut tokens = vec!["<|end|>".to_string(), "<|turn|>".to_string()];
     tokens.extend((0..=255u8).map(|b| visible(b).to_string()));
@@ -112,8 +112,8 @@ pub(crate) fn tokenizer() -> Value {
     })
 }
 
-/// A file of real weights in the folder that `GRADUS_WEIGHTS` names. Without the folder, such tests print a note
-/// and pass, unless `GRADUS_ORACLES=required`.
+/// Returns the path of a file of real weights in the folder that `GRADUS_WEIGHTS` names. Without the folder,
+/// prints a note and returns `None`, or panics if `GRADUS_ORACLES=required`.
 pub(crate) fn real(file: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("GRADUS_WEIGHTS").map(PathBuf::from);
     let path = folder.map(|f| f.join(file)).filter(|p| p.exists());

@@ -1,13 +1,13 @@
 """Plain forward passes of Llama and its relatives, written from the architecture: NumPy in `float64`, PyTorch in any dtype.
 
-`config` has the keys of a `config.json`, `w` weights by Hugging Face's names. Used by the other scripts of this folder.
+`config` has the keys of a `config.json`, `w` has the weights by Hugging Face's names. The other scripts of this folder use it.
 """
 
 import numpy as np
 
 
 def rates(config, head):
-    """Rotations per position of each pair of features."""
+    """Returns the angle per position of each pair of features."""
     base = config.get("rope_theta", 10000.0)
     plain = 1.0 / base ** (np.arange(0, head, 2, dtype=np.float64) / head)
     scaling = config.get("rope_scaling") or {"rope_type": "default"}
@@ -43,7 +43,7 @@ def rotate(x, angles):
 
 
 def numpy_logits(config, w, ids):
-    """Logits of every position, `[time, vocabulary]`."""
+    """Computes the logits of every position, `[time, vocabulary]`."""
     heads = config["num_attention_heads"]
     kv_heads = config.get("num_key_value_heads", heads)
     head = config.get("head_dim") or config["hidden_size"] // heads
@@ -84,7 +84,7 @@ def numpy_logits(config, w, ids):
 
 
 def torch_logits(config, w, ids):
-    """The same for a batch `[batch, time]` of a plain Llama, with PyTorch in the dtype of the weights."""
+    """Computes the logits of a batch `[batch, time]` of a plain Llama, with PyTorch in the dtype of the weights."""
     import torch
     from torch.nn import functional as F
 

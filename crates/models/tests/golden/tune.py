@@ -48,7 +48,7 @@ keep("dpo_smooth", -(1 - smoothing) * torch.log(torch.sigmoid(margin)) - smoothi
 a, b = random(9), random(9)
 keep("pairwise", -torch.log(torch.sigmoid(a - b)), a, b)
 
-# PPO's clipped objective, with another bound above than below.
+# PPO's clipped objective, with different lower and upper bounds.
 new, old, advantage = random(6, 8, scale=0.5), random(6, 8, scale=0.5), random(6, 8)
 ratio = torch.exp(new - old)
 keep("policy", -torch.minimum(ratio * advantage, torch.clamp(ratio, 0.8, 1.3) * advantage), new, old, advantage)
@@ -82,7 +82,7 @@ for n in range(config["num_hidden_layers"]):
     for name in ("self_attn.q_proj", "self_attn.v_proj", "mlp.down_proj"):
         key = f"model.layers.{n}.{name}"
         outputs, inputs = w[f"{key}.weight"].shape
-        # Numbers that `float32` has exactly.
+        # Rounds to numbers that `float32` represents exactly.
         adapter[f"{key}.lora_A.weight"] = (torch.randn(rank, inputs) * 0.3).float().double().requires_grad_()
         adapter[f"{key}.lora_B.weight"] = (torch.randn(outputs, rank) * 0.3).float().double().requires_grad_()
 

@@ -12,7 +12,7 @@ def _gradients(parameters):
 
 @no_grad()
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """The norm of all tensors as if they were one vector.
+    """Returns the norm of all tensors as if they were one vector.
 
     >>> import gradus
     >>> gradus.nn.utils.get_total_norm([gradus.tensor([3.0]), gradus.tensor([4.0])])

@@ -9,7 +9,7 @@ from .parametrize import register_parametrization
 
 
 def _norm_except(v, dim):
-    """The norms of a tensor's slices along an axis; with -1, the norm of the complete tensor."""
+    """Returns the norms of a tensor's slices along an axis; with -1, the norm of the complete tensor."""
     axes = [axis for axis in range(v.dim()) if axis != dim % v.dim()] if dim != -1 else list(range(v.dim()))
     return (v * v).sum(axes, keepdim=dim != -1).sqrt()
 
@@ -92,7 +92,7 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
 
 
 def _reflections(vectors, scales):
-    """The first columns of a product of Householder reflections, each given by a column below the diagonal."""
+    """Returns the first columns of a product of Householder reflections, each given by a column below the diagonal."""
     n, k = vectors.shape[-2:]
     result = eye(n, k, dtype=vectors.dtype)
     below = vectors.tril(-1) + eye(n, k, dtype=vectors.dtype)
@@ -131,7 +131,7 @@ class _Orthogonal(Module):
         return Q.mT if self._wide else Q
 
     def right_inverse(self, Q):
-        """The inverse: a base whose first columns are the orthogonalized matrix."""
+        """Returns the inverse: a base whose first columns are the orthogonalized matrix."""
         given, Q = Q, Q.mT if self._wide else Q
         n, k = Q.shape[-2:]
         if n != k:

@@ -171,7 +171,7 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
 
 
 def type_before_parametrizations(module):
-    """The class of a module before its parametrization.
+    """Returns the class of a module before its parametrization.
 
     >>> import gradus
     >>> gradus.nn.utils.parametrize.type_before_parametrizations(gradus.nn.Linear(2, 2)).__name__

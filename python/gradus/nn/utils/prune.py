@@ -77,7 +77,7 @@ class BasePruningMethod:
         raise NotImplementedError(f"{type(self).__name__} does not implement compute_mask")
 
     def apply_mask(self, module):
-        """The parameter with zeros where it is pruned."""
+        """Returns the parameter with zeros where it is pruned."""
         own = getattr(module, self._tensor_name + "_orig")
         return getattr(module, self._tensor_name + "_mask").to(own.dtype) * own
 
@@ -110,7 +110,7 @@ class BasePruningMethod:
         return method
 
     def prune(self, t, default_mask=None, importance_scores=None):
-        """A tensor with zeros where this method prunes."""
+        """Returns a tensor with zeros where this method prunes."""
         scores = t if importance_scores is None else importance_scores
         return t * self.compute_mask(scores.detach(), ones_like(t.detach()) if default_mask is None else default_mask)
 
@@ -124,7 +124,7 @@ class BasePruningMethod:
 
 
 def _hook_of(module, name):
-    """The pruning hook of a parameter, and its key; `None` twice if it is not pruned."""
+    """Returns the pruning hook of a parameter, and its key; `None` twice if it is not pruned."""
     for key, (hook, *_) in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             return key, hook
@@ -160,7 +160,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[i]
 
     def compute_mask(self, t, default_mask):
-        """The mask of the last method."""
+        """Returns the mask of the last method."""
         method, mask = self._pruning_methods[-1], default_mask.clone()
         at = _left(method, mask)
         mask[at] = method.compute_mask(t[at], mask[at]).to(mask.dtype)

@@ -30,7 +30,7 @@ class PackedSequence(namedtuple("PackedSequence", ["data", "batch_sizes", "sorte
 
 
 def invert_permutation(permutation):
-    """The inverse of a permutation.
+    """Returns the inverse of a permutation.
 
     >>> import gradus
     >>> from gradus.nn.utils.rnn import invert_permutation
@@ -61,7 +61,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
-    """The inverse of `pad_sequence`.
+    """Returns the inverse of `pad_sequence`.
 
     >>> import gradus
     >>> from gradus.nn.utils.rnn import unpad_sequence
@@ -138,7 +138,7 @@ def pack_sequence(sequences, enforce_sorted=True):
 
 
 def unpack_sequence(packed_sequences):
-    """The inverse of `pack_sequence`.
+    """Returns the inverse of `pack_sequence`.
 
     >>> import gradus
     >>> from gradus.nn.utils.rnn import pack_sequence, unpack_sequence
