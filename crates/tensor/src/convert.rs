@@ -136,8 +136,9 @@ impl Tensor {
         Tensor::from_result(storage.ok_or_else(none).map(|s| Tensor::data(Data::row_major(s, aval))))
     }
 
-    /// The bits of the elements as another dtype, without gradient. If the new dtype is wider, the last axis holds the
-    /// parts of one element and disappears. If it is narrower, the parts become a new last axis.
+    /// Reinterprets the bits of the elements as another dtype, without gradient. If the new dtype is wider,
+    /// the last axis holds the parts of one element and is removed. If it is narrower, the parts become a new
+    /// last axis.
     #[track_caller]
     pub fn bitcast(&self, dtype: DType) -> Tensor {
         apply1(Bitcast { dtype }, &[self])

@@ -37,7 +37,7 @@ thread_local! {
 }
 
 impl Device {
-    /// The processor that the program itself runs on.
+    /// The processor that runs this program.
     pub const CPU: Device = Device(HOST);
 
     /// Returns the device with this name and opens it on first use. A name is `cpu`, or a kind with a number, such as
@@ -83,7 +83,7 @@ impl Device {
         by_id(self.0).unwrap_or_else(|| Arc::new(Cpu))
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> String {
         self.get().name().to_string()
     }
@@ -224,7 +224,7 @@ impl Data {
         self.storage.device() == HOST
     }
 
-    /// Returns true if the elements are in host memory and few enough for a run on another device to copy them.
+    /// Returns true if the elements are in host memory and take at most [`MOST_FROM_HOST`] bytes.
     pub(crate) fn is_small_on_host(&self) -> bool {
         self.is_host() && self.aval.shape.numel() * self.aval.dtype.size() <= MOST_FROM_HOST
     }
@@ -311,7 +311,8 @@ impl Tensor {
         }
     }
 
-    /// The storage of the elements in row-major order, and the first byte. A view is copied first.
+    /// Returns a storage of the elements in row-major order, and the offset of the first byte. Copies a view
+    /// first.
     pub fn row_major_storage(&self) -> Result<(Storage, usize)> {
         let data = row_major(&self.check()?.concrete()?)?;
         Ok((data.storage.clone(), data.offset * data.aval.dtype.size()))

@@ -145,8 +145,8 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn history(&self) -> Result<History> {
-        let place = Location::caller();
-        self.walk_history().map_err(|e| e.or_at(place))
+        let location = Location::caller();
+        self.walk_history().map_err(|e| e.or_at(location))
     }
 
     fn walk_history(&self) -> Result<History> {

@@ -14,7 +14,7 @@ type Function = dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync;
 /// An object that a hook's function refers to, for a garbage collector that looks for cycles through hooks.
 pub type Payload = Arc<dyn Any + Send + Sync>;
 
-/// A hook function, and whether it is still active.
+/// A hook function with a flag that is true until the hook is removed.
 #[derive(Clone)]
 pub(crate) struct Hook {
     function: Arc<Function>,

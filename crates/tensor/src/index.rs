@@ -290,7 +290,7 @@ impl Tensor {
     pub fn nonzero(&self) -> Tensor {
         let (shape, strides) = (self.shape(), self.shape().strides());
         let index_along = |a: usize, i: usize| ((i / strides[a]) % shape[a]) as i64;
-        match self.found() {
+        match self.nonzero_positions() {
             Ok(hits) => {
                 let rows: Vec<i64> =
                     hits.iter().flat_map(|&i| (0..shape.rank()).map(move |a| index_along(a, i))).collect();
@@ -303,7 +303,7 @@ impl Tensor {
     /// Returns the positions of the non-zero elements, one tensor per axis.
     #[track_caller]
     pub(crate) fn nonzero_by_axis(&self) -> Result<Vec<Tensor>> {
-        let (shape, strides, hits) = (self.shape(), self.shape().strides(), self.found()?);
+        let (shape, strides, hits) = (self.shape(), self.shape().strides(), self.nonzero_positions()?);
         let along =
             |a: usize| hits.iter().map(|i| ((i / strides[a]) % shape[a]) as i64).collect::<Vec<i64>>();
         Ok((0..shape.rank()).map(|a| Tensor::from(along(a))).collect())
@@ -311,7 +311,7 @@ impl Tensor {
 
     /// Returns the row-major positions of the non-zero elements.
     #[track_caller]
-    fn found(&self) -> Result<Vec<usize>> {
+    fn nonzero_positions(&self) -> Result<Vec<usize>> {
         if trace::for_operands(&[self]).is_some() {
             let why = "the extent of a mask or `nonzero` depends on the data, so it cannot be traced; use ";
             return Err(Error::trace(message!(why, Term::Select)));

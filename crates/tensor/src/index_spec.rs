@@ -14,7 +14,7 @@ pub enum Ix {
     Range(Option<isize>, Option<isize>, isize),
     /// A new axis of extent 1.
     New,
-    /// All remaining axes, complete.
+    /// All elements of the axes that no other entry indexes.
     Rest,
     /// The elements where the mask is true (eager only: the extent depends on the data).
     Mask(Tensor),
@@ -30,7 +30,7 @@ pub fn step(range: impl Into<Ix>, by: isize) -> Ix {
     }
 }
 
-/// Inserts a new axis in an index.
+/// Inserts a new axis at its position in an index.
 pub const NEW: Ix = Ix::New;
 /// Selects all remaining axes in an index.
 pub const REST: Ix = Ix::Rest;

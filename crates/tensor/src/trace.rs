@@ -78,7 +78,7 @@ pub fn trace_lines(line: fn() -> Option<String>) {
 
 /// Runs `f`. Nodes that it traces on this thread remember `line` as their line in another language.
 pub fn with_line<R>(line: String, f: impl FnOnce() -> R) -> R {
-    /// Restores the line around when dropped, also during unwinding.
+    /// Restores the previous line when dropped, also during unwinding.
     struct PreviousLine(Option<String>);
     impl Drop for PreviousLine {
         fn drop(&mut self) {
@@ -222,12 +222,12 @@ impl Trace {
         }
     }
 
-    /// Records an operation; `place` is the caller's source location.
+    /// Records an operation; `location` is the caller's.
     pub(crate) fn apply(
         self: &Arc<Trace>,
         op: Op,
         ins: &[&Tensor],
-        place: &'static Location<'static>,
+        location: &'static Location<'static>,
     ) -> Result<Vec<Tensor>> {
         if !self.open.load(Ordering::Relaxed) {
             return Err(Error::trace("a value of a finished trace cannot be used"));
@@ -235,7 +235,7 @@ impl Trace {
         let ids = ins.iter().map(|t| self.read(t)).collect::<Result<Vec<Id>>>()?;
         let origin = self.keeps_lines.then(|| {
             let operands = ins.iter().filter_map(|t| t.aval()).collect();
-            Origin::new(called(&op), operands, place, current_line())
+            Origin::new(called(&op), operands, location, current_line())
         });
         let (node, outs) = self.builder.from_origin(&origin, || self.builder.try_apply_ids(op, ids))?;
         Ok((0..outs).map(|out| self.node(Id { node, out })).collect())
@@ -260,15 +260,16 @@ pub fn outside_traces<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Returns a value whose gradient flows to a leaf.
-fn in_place_of(leaf: &Tensor, value: &Tensor) -> Result<Tensor> {
+/// Returns a copy of `value` whose gradient flows to `leaf`.
+fn with_gradient_to(leaf: &Tensor, value: &Tensor) -> Result<Tensor> {
     let given = |x: &[Tensor]| vec![x[1].clone()];
     let rule = |_: &[Tensor], _: &[Tensor], g: &[Tensor]| vec![g[0].clone(), Tensor::zeros_like(&g[0])];
     let mut outs = crate::transform::custom_vjp(&[leaf, value], given, rule)?;
     Ok(outs.swap_remove(0))
 }
 
-/// Returns true if the innermost trace has written a cell, so that the cell's own value is the one before the write.
+/// Returns true if the innermost trace has written this cell. The cell itself still holds the value from
+/// before the write.
 pub fn is_rewritten(t: &Tensor) -> bool {
     innermost().is_some_and(|trace| trace.known(t).len() > 1)
 }
@@ -281,10 +282,9 @@ pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor, stays: bo
         return Err(Error::shape(message!("a value of type ", new), message!("cannot replace ", own)));
     }
     trace.capture(&Tensor::new(Inner::Cell(cell.attached())), &own);
-    // A leaf that is set forgets how the value was computed. With `stays`, gradients of the value belong to the
-    // leaf.
+    // A leaf stores a value without history. With `stays`, gradients of the value flow to the leaf.
     let value = match cell.attached().requires_grad() {
-        true if stays && !trace.leaves.has_pulled() => in_place_of(tensor, &value.stop_gradient())?,
+        true if stays && !trace.leaves.has_pulled() => with_gradient_to(tensor, &value.stop_gradient())?,
         true => value.stop_gradient(),
         false => value.clone(),
     };
@@ -451,7 +451,7 @@ fn trace_as<N: AsRef<str>, R: Outputs>(
         t.check()?;
         avals.extend(t.aval());
     }
-    let place = Location::caller();
-    let traced = trace_function_named(names, &avals, f).map_err(|e| e.or_at(place))?;
+    let location = Location::caller();
+    let traced = trace_function_named(names, &avals, f).map_err(|e| e.or_at(location))?;
     Ok(Arc::unwrap_or_clone(traced.graph))
 }

@@ -36,21 +36,22 @@ impl TracedFn {
         TracedFn::at(&avals, ins.iter().map(|t| (*t).clone()).collect(), f)
     }
 
-    /// Errors without a location get the caller's: every transform is `track_caller` down to here.
+    /// Traces the function at these types. Errors without a location get the caller's: every function from
+    /// the transform down to here is `track_caller`.
     #[track_caller]
     fn at<R: Outputs>(
         avals: &[Aval],
         mut operands: Vec<Tensor>,
         f: impl FnOnce(&[Tensor]) -> R,
     ) -> Result<TracedFn> {
-        let place = Location::caller();
-        let traced = trace_function(avals, f).map_err(|e| e.or_at(place))?;
+        let location = Location::caller();
+        let traced = trace_function(avals, f).map_err(|e| e.or_at(location))?;
         let own = operands.len();
         if traced.written.is_empty() {
             operands.extend(traced.captured);
             return Ok(TracedFn { graph: traced.graph, operands, own });
         }
-        let graph = written(avals, &mut operands, traced).map_err(|e| e.or_at(place))?;
+        let graph = written(avals, &mut operands, traced).map_err(|e| e.or_at(location))?;
         Ok(TracedFn { graph, operands, own })
     }
 
@@ -93,12 +94,12 @@ impl TracedFn {
     /// Computes the derivative of a graph over the operands, of one result, for the first operand.
     #[track_caller]
     fn jacobian(&self, graph: &Graph) -> Result<Tensor> {
-        let place = Location::caller();
-        transform::check_wrt(graph, 0).map_err(|e| e.at(place))?;
+        let location = Location::caller();
+        transform::check_wrt(graph, 0).map_err(|e| e.at(location))?;
         let (from, to) = (graph.input_avals()[0].clone(), graph.output_avals()[0].clone());
         if from.dtype.is_complex() || to.dtype.is_complex() || !to.dtype.is_differentiable() {
             let why = message!("a Jacobian needs a real function; this one maps ", from, " to ", to);
-            return Err(Error::gradient(why).at(place));
+            return Err(Error::gradient(why).at(location));
         }
         let shape: Shape = to.shape.iter().chain(from.shape.iter()).copied().collect();
         let forward = from.shape.numel() < to.shape.numel();
@@ -211,10 +212,10 @@ pub fn vjp_within<R: Outputs>(
     }
     let outs = program.call("f", &program.graph, &[])?;
     let pull = Arc::new(transform::vjp(&program.graph, &program.wrt())?);
-    let place = Location::caller();
+    let location = Location::caller();
     let map = move |cts: &[&Tensor]| {
         let pulled = |cts: Vec<Tensor>| program.call("vjp", &pull, &cts.iter().collect::<Vec<_>>());
-        program.cotangents(cts).and_then(pulled).map_err(|e| e.at(place))
+        program.cotangents(cts).and_then(pulled).map_err(|e| e.at(location))
     };
     Ok((outs, Box::new(map) as LinearMap))
 }
@@ -246,10 +247,10 @@ pub fn linearize<R: Outputs>(
     let n = program.graph.outputs().len();
     let tangents: Vec<usize> = (n..push.outputs().len()).collect();
     let push = Arc::new(push.with_outputs(&tangents)?);
-    let place = Location::caller();
+    let location = Location::caller();
     let map = move |ts: &[&Tensor]| {
         let pushed = |ts: Vec<Tensor>| program.call("linear", &push, &ts.iter().collect::<Vec<_>>());
-        program.tangents(ts).and_then(pushed).map_err(|e| e.at(place))
+        program.tangents(ts).and_then(pushed).map_err(|e| e.at(location))
     };
     Ok((outs, Box::new(map) as LinearMap))
 }
@@ -298,19 +299,19 @@ pub fn value_and_grad_of<R: Outputs>(
     cells: &[&Tensor],
     f: impl FnOnce() -> R,
 ) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
-    let place = Location::caller();
-    let traced = trace_function_named(&[""; 0], &[], |_| f()).map_err(|e| e.or_at(place))?;
+    let location = Location::caller();
+    let traced = trace_function_named(&[""; 0], &[], |_| f()).map_err(|e| e.or_at(location))?;
     let Some(loss) = traced.graph.outputs().first().copied() else {
         return Err(Error::gradient(
             "a gradient needs a function that returns a real scalar; this one returns nothing",
         )
-        .at(place));
+        .at(location));
     };
     let read: Vec<Option<usize>> =
         cells.iter().map(|c| traced.captured.iter().position(|t| t.is_same(c))).collect();
     let wrt = read.iter().flatten().map(|&i| traced.graph.inputs()[i].1);
     let both = transform::grad_with_loss(&traced.graph, loss, wrt, Unreachable::Zeros);
-    let both = Arc::new(both.map_err(|e| e.or_at(place))?);
+    let both = Arc::new(both.map_err(|e| e.or_at(location))?);
     let operands: Vec<&Tensor> = traced.captured.iter().collect();
     let mut outs = call("value_and_grad", &both, &operands)?;
     let mut grads = outs.split_off(traced.graph.outputs().len()).into_iter();
@@ -386,34 +387,34 @@ pub fn vmap<R: Outputs>(
     axes: &[Option<isize>],
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
+    let location = Location::caller();
     if axes.len() != ins.len() {
-        let why = format!("must be {}", ins.len());
-        return Err(Error::value(format!("{} batch axes", axes.len()), why).at(place));
+        let why = format!("must be {}, one per operand", ins.len());
+        return Err(Error::value(format!("{} batch axes", axes.len()), why).at(location));
     }
-    let (mut inner, mut places, mut size) = (Vec::new(), Vec::new(), None);
+    let (mut inner, mut batch_axes, mut size) = (Vec::new(), Vec::new(), None);
     for (t, axis) in ins.iter().zip(axes) {
         let Some(aval) = t.check()?.aval() else { continue };
         let Some(axis) = axis else {
             inner.push(aval);
-            places.push(None);
+            batch_axes.push(None);
             continue;
         };
-        let axis = resolve(*axis, aval.rank()).map_err(|e| e.at(place))?;
+        let axis = resolve(*axis, aval.rank()).map_err(|e| e.at(location))?;
         let n = aval.shape[axis];
         if *size.get_or_insert(n) != n {
             let why = format!("and another operand {}: a batch has one extent", size.unwrap_or(0));
-            return Err(Error::shape(format!("an operand has a batch of {n}"), why).at(place));
+            return Err(Error::shape(format!("an operand has a batch of {n}"), why).at(location));
         }
         inner.push(aval.with_shape(aval.shape.without(&[axis])));
-        places.push(Some(axis));
+        batch_axes.push(Some(axis));
     }
     let Some(size) = size else {
-        return Err(Error::value("the batch axes", "must not all be None").at(place));
+        return Err(Error::value("the batch axes", "must not all be None").at(location));
     };
     let program = TracedFn::at(&inner, ins.iter().map(|t| (*t).clone()).collect(), f)?;
-    places.resize(program.operands.len(), None);
-    let graph = Arc::new(transform::vmap(&program.graph, &places, size)?);
+    batch_axes.resize(program.operands.len(), None);
+    let graph = Arc::new(transform::vmap(&program.graph, &batch_axes, size)?);
     program.call("vmap", &graph, &[])
 }
 
@@ -444,8 +445,8 @@ pub fn custom_vjp<R: Outputs, G: Outputs>(
     f: impl FnOnce(&[Tensor]) -> R,
     rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
 ) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
-    with_rule("custom_vjp", ins, f, Graph::output_avals, Call::with_grad, rule).map_err(|e| e.at(place))
+    let location = Location::caller();
+    with_rule("custom_vjp", ins, f, Graph::output_avals, Call::with_grad, rule).map_err(|e| e.at(location))
 }
 
 /// Calls a function with explicit tangents: `rule(operands, results, tangents)` returns a tangent per result.
@@ -457,8 +458,8 @@ pub fn custom_jvp<R: Outputs, G: Outputs>(
     f: impl FnOnce(&[Tensor]) -> R,
     rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
 ) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
-    with_rule("custom_jvp", ins, f, Graph::input_avals, Call::with_jvp, rule).map_err(|e| e.at(place))
+    let location = Location::caller();
+    with_rule("custom_jvp", ins, f, Graph::input_avals, Call::with_jvp, rule).map_err(|e| e.at(location))
 }
 
 /// Calls a function as a region with a derivative rule, which takes directions of these types.

@@ -114,7 +114,7 @@ fn movement() {
         a.squeeze(2) => "squeeze", "axis 2";
         a.flatten(1, 0) => "flatten", "must not be after";
         a.flip(-3) => "flip", "axis -3";
-        a.pad_zeros(&[(0, 0), (0, 0), (0, 0)]) => "pad_zeros", "must have at most that many axes, and has 3";
+        a.pad_zeros(&[(0, 0), (0, 0), (0, 0)]) => "pad_zeros", "padding of 3 axes is too long for a tensor of rank 2";
         a.pad_zeros(&[(-2, -2)]) => "pad", "leaves no valid extent of 3";
         a.diagonal(0, 1, 1) => "diagonal", "must differ";
     }

@@ -265,9 +265,8 @@ fn seed_for(root: &Tensor, seed: Option<&Tensor>) -> Result<Tensor> {
     let Some(aval) = root.check()?.aval() else { return Err(Error::gradient("the root has no type")) };
     if !root.requires_grad() && !root.is_traced() {
         return Err(Error::gradient(message!(
-            "nothing here requires gradients: it needs ",
-            Term::Leaf,
-            " as an operand"
+            "nothing here requires gradients: the tensor does not depend on ",
+            Term::Leaf
         )));
     }
     match seed.map(|s| s.check()).transpose()? {

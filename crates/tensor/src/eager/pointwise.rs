@@ -27,6 +27,7 @@ enum Lanes<T> {
 
 /// An operand of a loop.
 enum Operand<'a, T> {
+    /// Row-major elements.
     Line(&'a [T]),
     /// One repeated element.
     One(T),

@@ -29,7 +29,7 @@ impl Triangular {
     pub const UPPER: Triangular = Triangular { lower: false, adjoint: false, unit: false };
 }
 
-/// Converts integers to `f32`.
+/// Converts integers and booleans to `f32`.
 #[track_caller]
 fn float(x: &Tensor) -> Tensor {
     if x.dtype().class() < Class::Float && x.error().is_none() { x.to_dtype(DType::F32) } else { x.clone() }
@@ -43,9 +43,9 @@ fn eye_like(x: &Tensor) -> Tensor {
     eye.to_dtype(x.dtype()).expand_to(&x.shape())
 }
 
-/// Returns true if the right side of a system holds vectors, one for each matrix. It does if it has one axis, or the
-/// extents of the matrix without the last extent. This is PyTorch's rule: for extents `[3, 3, 3]`, a right side `[3,
-/// 3]` is three vectors.
+/// Returns true if the right side of a system holds vectors, one for each matrix: if it has one axis, or the
+/// extents of the matrix without the last extent. This is PyTorch's rule: for extents `[3, 3, 3]`, a right
+/// side `[3, 3]` is three vectors.
 fn holds_vectors(a: &Tensor, b: &Tensor) -> bool {
     b.rank() == 1 || a.shape().split_last().is_some_and(|(_, rows)| b.shape()[..] == *rows)
 }
@@ -296,7 +296,7 @@ fn drop_column(vector: bool, x: Tensor) -> Tensor {
 fn three(parts: gradus_ir::Result<Vec<Tensor>>) -> (Tensor, Tensor, Tensor) {
     match parts.map(<[Tensor; 3]>::try_from) {
         Ok(Ok(parts)) => parts.into(),
-        Ok(Err(_)) => three(Err(Error::verify("three results"))),
+        Ok(Err(_)) => three(Err(Error::verify("expected three results"))),
         Err(e) => (Tensor::failed(e.clone()), Tensor::failed(e.clone()), Tensor::failed(e)),
     }
 }

@@ -136,9 +136,9 @@ pub fn huber_loss(input: &Tensor, target: &Tensor, delta: f64, reduction: Reduct
     })
 }
 
-/// `log x`, clamped at -100, so that a wrong prediction of probability 1 has a finite loss. The derivative is 0
-/// where it is clamped. Negative `x` gives NaN, as `log` does.
-fn log_from_hundred(x: &Tensor) -> Tensor {
+/// `log x`, clamped at -100, so that a wrong prediction of probability 1 has a finite loss. The derivative is
+/// 0 where the logarithm is clamped. Negative `x` gives NaN, as `log` does.
+fn clamped_log(x: &Tensor) -> Tensor {
     let low = x.ge(0.0).and(&x.le((-100.0f64).exp()));
     low.select(-100.0, &low.select(1.0, x).log())
 }
@@ -159,7 +159,7 @@ pub fn binary_cross_entropy(
     elementwise("binary_cross_entropy", args, &ins, reduction, |x| {
         let (p, t) = (&x[0], &x[1]);
         let other = p.eq(1.0).select(-100.0, &(-p.eq(1.0).select(0.0, p)).log1p());
-        let losses = -(t * log_from_hundred(p) + (1.0 - t) * other);
+        let losses = -(t * clamped_log(p) + (1.0 - t) * other);
         x.get(2).map_or(losses.clone(), |w| losses * w)
     })
 }

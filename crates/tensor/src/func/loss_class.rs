@@ -220,7 +220,7 @@ pub(super) fn samples(s: &mut super::Samples) {
             s.case("cross_entropy", ins, move |x| cross_entropy(&x[0], &x[1], &plain));
         }
     }
-    // Some ignored, with weights; probabilities with weights.
+    // Targets of which some are ignored, and probabilities, both with weights.
     let ids = s.draw.ints((1, 2), [3]);
     let ins = [s.draw.normal([3, 4]), ids.clone(), s.draw.uniform((0.5, 2.0), [4])];
     for ignore_index in [0, 1] {

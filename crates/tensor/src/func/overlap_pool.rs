@@ -78,8 +78,7 @@ impl Overlapping<'_> {
         apply1(Pad { low, high, interior }, &[values])
     }
 
-    /// Returns for each window whether its position `k` is inside of the input; `None` if it is for all
-    /// windows.
+    /// Returns for each window whether its position `k` is inside of the input, or `None` if all are.
     fn inside(&self, k: usize) -> Option<Tensor> {
         let offsets = self.offsets(k);
         let mut all = vec![true];

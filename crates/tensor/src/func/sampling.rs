@@ -1,7 +1,8 @@
-//! Choosing tokens by their logits inside of graphs, so that a loop that generates text compiles as one program.
+//! Samples tokens by their logits inside of graphs, so that a loop that generates text compiles as one
+//! program.
 //!
-//! Takes the logits of several texts and a random number for each; gives tokens. Penalties, biases and grammars, which depend on
-//! the tokens before, are applied by the caller or by `gradus_nn::Sampling`.
+//! Takes the logits of several texts and a random number for each; returns tokens. Penalties, biases and
+//! grammars, which depend on earlier tokens, are applied by the caller or by `gradus_nn::Sampling`.
 
 use super::activation::wide;
 use crate::random::{Generator, default_generator};
@@ -9,7 +10,7 @@ use crate::region::{Args, arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::{Class, DType, Error, Result, Shape, message};
 
-/// Options of [`sample_tokens`]: first temperature, then the three limits in the order of the fields.
+/// Options of [`sample_tokens`], in the order in which they are applied.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleOptions {
     /// Divides the logits; 0 takes the most likely token.
@@ -56,8 +57,8 @@ impl SampleOptions {
     }
 }
 
-/// A token for each row of logits `[..., tokens]`, `i64` of the shape without the last axis. Random numbers come from the
-/// generator, or from the default one.
+/// Draws a token for each row of logits `[..., tokens]`: `i64` of the shape without the last axis. Random
+/// numbers come from `generator`, or from the default one.
 #[track_caller]
 pub fn sample_tokens(logits: &Tensor, options: &SampleOptions, generator: Option<&Generator>) -> Tensor {
     if logits.error().is_some() {
@@ -115,7 +116,8 @@ pub fn sample_tokens_at(logits: &Tensor, options: &SampleOptions, draws: &Tensor
         let sums = odds.cumsum(-1);
         let number = |t: Tensor| t.to_dtype(DType::I64).sum_keepdim(-1);
         let target = wide(&x[1]).to_dtype(odds.dtype()).unsqueeze(-1) * odds.sum_keepdim(-1);
-        // By rounding, no sum may exceed the number. Then takes the last token with a nonzero probability.
+        // Because of rounding, it can happen that no sum exceeds the number. Then the last token with a
+        // nonzero probability is taken.
         let last = number(odds.gt(0.0)) - 1i64;
         let index = number(sums.le(&target)).minimum(&last).maximum(0i64);
         let at = Tensor::iota(DType::I64, [k], 0).eq(&index);

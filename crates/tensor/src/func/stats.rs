@@ -132,7 +132,7 @@ fn norm_kept(x: &Tensor, p: f64, axes: &[isize]) -> Tensor {
     }
 }
 
-/// Promotes both to one float dtype, or returns the failed operand.
+/// Promotes both operands to one float dtype, or returns the failed operand.
 #[track_caller]
 fn pair(a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Tensor> {
     for t in [a, b] {
