@@ -6,7 +6,7 @@ use gradus_tensor::func::conv;
 use gradus_tensor::func::conv::{ConvOptions, ConvTransposeOptions};
 use gradus_tensor::{Each, Generator, Tensor};
 
-/// Returns the extents of a weight: two of channels, then the kernel's; one number stands for all axes.
+/// Returns the extents of a weight: two of channels, then the kernel's; one number applies to all axes.
 fn extents(first: usize, second: usize, kernel: Each, axes: usize) -> Vec<usize> {
     let all = if let [one] = kernel.0[..] { vec![one; axes] } else { kernel.0 };
     [first, second].into_iter().chain(all).collect()

@@ -43,7 +43,8 @@ impl TransformerBlock {
         }
     }
 
-    fn around(&self, x: &Tensor, attention: impl Fn(&Tensor) -> Tensor) -> Tensor {
+    /// Applies the block with this function as attention.
+    fn apply_with(&self, x: &Tensor, attention: impl Fn(&Tensor) -> Tensor) -> Tensor {
         let dropped = |x: Tensor| self.dropout.forward(&x);
         let network = |x: &Tensor| self.linear2.forward(&dropped(self.linear1.forward(x).gelu()));
         if self.norm_first {
@@ -58,7 +59,7 @@ impl TransformerBlock {
     /// Applies the block with a cache of the attention's keys and values.
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
-        let y = self.around(x, |x| self.self_attn.forward_cached(x, cache));
+        let y = self.apply_with(x, |x| self.self_attn.forward_cached(x, cache));
         tensor_at_caller(Ok(y), std::panic::Location::caller())
     }
 }
@@ -66,7 +67,7 @@ impl TransformerBlock {
 impl Forward for TransformerBlock {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        let y = self.around(x, |x| self.self_attn.forward(x));
+        let y = self.apply_with(x, |x| self.self_attn.forward(x));
         tensor_at_caller(Ok(y), std::panic::Location::caller())
     }
 }

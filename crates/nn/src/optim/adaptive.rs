@@ -70,7 +70,8 @@ impl Common {
         shares.into_iter().chain([("eps", self.eps), ("weight_decay", self.weight_decay)]).collect()
     }
 
-    /// Takes the numbers of a rule, which begin and end with the common ones.
+    /// Computes the common part of an update. `n` begins with the common numbers and ends with the common
+    /// settings.
     fn averages(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> Averages {
         let common = &n[n.len() - Common::SETTINGS..];
         let (share1, beta2, share2, decay) = (&common[0], &common[1], &common[2], &common[4]);
@@ -81,7 +82,7 @@ impl Common {
     }
 }
 
-/// Returns the number added to a standard deviation.
+/// Returns the number that is added to a standard deviation.
 fn eps(n: &[Tensor]) -> &Tensor {
     &n[n.len() - 2]
 }

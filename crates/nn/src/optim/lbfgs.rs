@@ -79,11 +79,11 @@ pub struct Change {
 /// State of the last iteration.
 #[derive(Clone)]
 pub struct Last {
-    /// The gradient before it.
+    /// The gradient before the iteration.
     pub gradient: Tensor,
-    /// The direction of its step.
+    /// The direction of the iteration's step.
     pub direction: Tensor,
-    /// The length of its step.
+    /// The length of the iteration's step.
     pub length: f64,
     /// Scale of the initial estimate of the inverse curvature.
     pub scale: f64,
@@ -107,7 +107,7 @@ fn flat(parts: &[Tensor]) -> Result<Tensor> {
     Tensor::cat(&parts.iter().collect::<Vec<_>>(), 0).check().cloned()
 }
 
-/// Returns the point at a distance from parameters along a direction.
+/// Returns the parameters moved by a distance along a direction.
 fn along(from: &[Tensor], direction: &Tensor, distance: f64) -> Vec<Tensor> {
     let mut at = 0;
     let mut moved = |from: &Tensor| {

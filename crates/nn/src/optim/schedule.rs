@@ -11,7 +11,7 @@ pub struct Schedule(Kind);
 #[derive(Clone)]
 enum Kind {
     Function(Arc<dyn Fn(u64) -> f64 + Send + Sync>),
-    /// A number raised to an exponent, which is a function of the step.
+    /// A base, and a function from the step to its exponent.
     Power(f64, Arc<dyn Fn(u64) -> u64 + Send + Sync>),
 }
 
@@ -68,7 +68,7 @@ impl Schedule {
         };
         match before {
             _ if now == before => rate,
-            // At factor 0 the rate is the floor, and no ratio of factors leads away from it.
+            // At factor 0 the rate is the floor, which no ratio of factors changes.
             0.0 => rate + (first - floor) * now,
             _ => floor + (rate - floor) * (now / before),
         }
