@@ -61,7 +61,7 @@ fn element(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Numb
     }
 }
 
-/// Returns the dtype of a number in a list; NumPy's numbers have their own.
+/// Returns the dtype of a number in a list. NumPy's numbers have dtypes of their own.
 fn dtype_of(obj: &Bound<'_, PyAny>, n: Number) -> DType {
     let plain = obj.is_exact_instance_of::<PyFloat>() || obj.is_exact_instance_of::<PyInt>();
     let own = if plain { None } else { obj.getattr("dtype").ok().and_then(|d| d.extract::<DTypeArg>().ok()) };

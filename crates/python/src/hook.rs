@@ -30,7 +30,7 @@ pub(crate) fn after_backward(py: Python<'_>, done: PyResult<()>) -> PyResult<()>
 }
 
 /// Forgets the leaves that were reached by a pass that adds nothing to them.
-pub(crate) fn nothing_added() {
+pub(crate) fn forget_reached() {
     drop(WAITING.with(RefCell::take));
 }
 

@@ -166,7 +166,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        gradus::ask_to_stop(crate::error::stop_wanted);
+        gradus::ask_to_stop(crate::error::stop_requested);
         gradus::wait_with(|wait| Python::attach(|py| py.detach(wait)));
         gradus::trace_lines(crate::error::line);
         for (name, dtype) in crate::dtype::NAMES {

@@ -71,8 +71,8 @@ fn with_booleans(
     f: fn(&Tensor, &Tensor) -> Tensor,
 ) -> PyResult<PyTensor> {
     let larger = if a.numel() >= b.numel() { a.clone() } else { b.clone() };
-    let truths = a.dtype() == DType::Bool && b.dtype() == DType::Bool;
-    result(py, &larger, |_| if truths { f(&a, &b).to_dtype(DType::Bool) } else { f(&a, &b) })
+    let boolean = a.dtype() == DType::Bool && b.dtype() == DType::Bool;
+    result(py, &larger, |_| if boolean { f(&a, &b).to_dtype(DType::Bool) } else { f(&a, &b) })
 }
 
 /// Sums of products by axis labels: einsum("ij,jk->ik", a, b).

@@ -85,7 +85,7 @@ impl PyLanguageModel {
     }
 }
 
-/// A format by its name.
+/// Returns the quantised format with this name.
 fn format_of(name: &str) -> PyResult<Format> {
     let found = Format::all().find(|f| f.is_quantized() && f.name().eq_ignore_ascii_case(name));
     found.ok_or_else(|| {

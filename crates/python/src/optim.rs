@@ -192,7 +192,7 @@ impl PyRule {
         Ok(())
     }
 
-    /// In place: updates a parameter and its state, which is complete.
+    /// In place: updates a parameter and its state, which must have all entries.
     fn update(
         &self,
         p: &Bound<'_, PyTensor>,
@@ -260,7 +260,7 @@ impl PyRule {
         let values = old.iter().map(|t| t.get().value(py)).collect::<PyResult<Vec<Tensor>>>()?;
         let rule = &*self.0;
         let (next, new) = raise(compute(py, &value, |p| apply(rule, p, grad, &values, numbers)))?;
-        drop((values, value)); // they would count as owners of the memory that is replaced
+        drop((values, value)); // as owners of the memory, they would prevent writes in place
         p.get().write(py, PyTensor::out(next)?.held())?;
         for (old, new) in old.iter().zip(new) {
             old.get().write(py, PyTensor::out(new)?.held())?;

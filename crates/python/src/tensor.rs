@@ -31,17 +31,17 @@ struct Slot {
     value: Tensor,
     /// Number of values stored here.
     changed: u64,
-    /// Number of traces begun when this tensor was made, if it was made in one.
+    /// Number of traces begun when this tensor was made; 0 if it was made outside of traces.
     born: u64,
     alias: Option<Box<Alias>>,
     /// The tensor that views of this leaf refer to after its elements are replaced.
     left: Option<OldElements>,
 }
 
-/// Keeps the old elements of a leaf that was given others (`p.data = x`), for its views.
+/// A tensor with the old elements of a leaf whose elements were replaced (`p.data = x`), for its views.
 type OldElements = Arc<OnceLock<Py<PyTensor>>>;
 
-/// Which part of another tensor this is.
+/// The part of another tensor that a view is.
 struct Alias {
     of: Py<PyTensor>,
     left: Option<OldElements>,
@@ -86,7 +86,7 @@ fn part(how: &View, whole: &Tensor, recorded: bool) -> Tensor {
 /// because creating its dictionary can start a collection before the slot is written.
 const MADE: u64 = 1;
 
-/// Returns the creation time of a tensor that is made now, in traces begun.
+/// Returns the number of traces begun, for a tensor that is made now; 0 outside of traces.
 fn born() -> u64 {
     if gradus::is_tracing() { gradus::traces_begun() } else { 0 }
 }
@@ -189,7 +189,7 @@ impl PyTensor {
                 let (root, positions) = PyTensor::root(parent.bind(py))?;
                 Ok((root, how.of(&positions)))
             }
-            None => Ok((of.clone(), crate::view::counted(&of.get().value(py)?))),
+            None => Ok((of.clone(), crate::view::element_positions(&of.get().value(py)?))),
         }
     }
 
@@ -231,7 +231,7 @@ impl PyTensor {
         let whole = root.get().value(py)?;
         let keeps = chain.iter().all(|(_, how)| how.keeps_elements());
         let positions = gradus::outside_traces(|| {
-            let all = crate::view::counted(&whole);
+            let all = crate::view::element_positions(&whole);
             chain.iter().rev().fold(all, |positions, (_, how)| how.of(&positions)).reshape([-1i64])
         });
         let mut known = std::collections::HashSet::new();
@@ -264,8 +264,9 @@ impl PyTensor {
         slot
     }
 
-    /// Moves the elements of this leaf to its views before the leaf gets new ones.
-    pub(crate) fn leave(&self, py: Python<'_>, old: &Tensor) -> PyResult<()> {
+    /// Gives the views of this leaf a tensor with the old elements to refer to, before the leaf gets new
+    /// ones.
+    pub(crate) fn detach_views(&self, py: Python<'_>, old: &Tensor) -> PyResult<()> {
         let left = self.slot().left.take_if(|left| Arc::strong_count(left) > 1 && !gradus::is_tracing());
         if let Some(left) = left {
             let _ = left.set(Py::new(py, PyTensor::new(old.detach()))?);
@@ -273,7 +274,7 @@ impl PyTensor {
         Ok(())
     }
 
-    /// Counts changes of the value that is read here.
+    /// Returns the number of changes of the value that reads return.
     pub(crate) fn stamp(&self) -> u64 {
         let slot = self.slot();
         match &slot.alias {
@@ -288,7 +289,7 @@ impl PyTensor {
         let compiling = is_compiling();
         let Some(alias) = &slot.alias else {
             let constant = !slot.value.is_traced() && !slot.value.is_cell() && slot.value.is_leaf();
-            // A value that the function makes itself is made anew at every call.
+            // A tensor from outside becomes a cell. A value that the function makes itself stays a constant.
             if compiling && constant && is_from_outside(slot.born) {
                 slot.value = slot.value.cell();
             }
@@ -314,7 +315,7 @@ impl PyTensor {
         if let Slot { value, alias: Some(alias), .. } = &mut *slot {
             // A value read without recording, or inside a trace, is not cached.
             let lasting = (gradus::is_grad_enabled() || !recorded) && !gradus::is_tracing();
-            // The parent was written: the elements change, the history stays.
+            // The parent was written: the view gets the new elements and keeps its history.
             let part = if alias.own { value.replaced_by(&part) } else { part };
             if alias.own && gradus::is_tracing() {
                 return raise(part.check().cloned());
@@ -357,7 +358,7 @@ impl PyTensor {
         // Before the slot is locked: resolving the index may wait for other threads, which may want to read
         // this tensor.
         let Some(patch) = own.patch_at(entries, new, BIG) else { return false };
-        drop(own); // it would count as another owner
+        drop(own); // as another owner of the memory, it would prevent the write
         let mut slot = self.slot();
         let done = slot.alias.is_none() && patch.write(&mut slot.value);
         slot.changed += done as u64;
@@ -365,7 +366,7 @@ impl PyTensor {
     }
 
     /// Zeros the elements in place. Returns `false` if there are many or their memory is shared.
-    pub(crate) fn zero_here(&self) -> bool {
+    pub(crate) fn zero_in_place(&self) -> bool {
         let mut slot = self.slot();
         let done = slot.alias.is_none() && !gradus::is_tracing() && Patch::zeros(&mut slot.value, BIG);
         slot.changed += done as u64;
@@ -387,7 +388,8 @@ impl PyTensor {
         Ok(())
     }
 
-    /// Stores another value, unless another thread has written since stamp `seen`. Returns whether it was stored.
+    /// Stores another value, unless another thread has written since stamp `seen`. Returns true if it was
+    /// stored.
     pub(crate) fn write_since(&self, py: Python<'_>, seen: u64, new: Tensor, same: bool) -> PyResult<bool> {
         let old = self.value(py)?;
         // A write without recording changes only the elements.
@@ -437,7 +439,7 @@ impl PyTensor {
             }
             Some((of, how)) => {
                 drop(old);
-                if self.write_there(py, &of, &new)? {
+                if self.write_to_parent(py, &of, &new)? {
                     return Ok(true);
                 }
                 let whole = how.replaced(&of.get().value(py)?, &new)?;
@@ -463,7 +465,7 @@ impl PyTensor {
         drop(old);
         let elements = new.detach();
         drop(new);
-        let kept = own.then_some(kept); // it would count as another owner of the elements
+        let kept = own.then_some(kept); // as another owner of the elements, it would prevent a write in place
         let mode = gradus::set_grad_enabled(false);
         let done = of.get().write_since(py, seen, elements, same)?;
         drop(mode);
@@ -479,12 +481,13 @@ impl PyTensor {
     }
 
     /// Writes a view in place in its parent's memory. Returns `false` if that memory is shared.
-    fn write_there(&self, py: Python<'_>, of: &Py<PyTensor>, new: &Tensor) -> PyResult<bool> {
+    fn write_to_parent(&self, py: Python<'_>, of: &Py<PyTensor>, new: &Tensor) -> PyResult<bool> {
         let entries = match &mut *self.slot() {
             Slot { value, alias: Some(alias), .. } => match &alias.how {
                 View::At(entries) if !new.is_traced() && !value.is_traced() => {
                     let entries = entries.clone();
-                    // The view's own value would count as another owner.
+                    // Replaces the view's own value: as another owner of the memory, it would prevent the
+                    // write.
                     (*value, alias.seen) = (new.clone(), u64::MAX);
                     entries
                 }
@@ -581,16 +584,16 @@ pub(crate) fn owned(value: Tensor) -> Tensor {
     if value.is_foreign() { value.copied() } else { value }
 }
 
-/// Number of elements from which releasing the GIL pays.
+/// Smallest number of elements for which releasing the GIL saves time.
 pub(crate) const BIG: usize = 1 << 15;
 
-/// Computes without the GIL if there is much to compute. New tensors are made on the tensor's device.
+/// Calls `f`, without the GIL if `x` has many elements. New tensors are made on the device of `x`.
 pub(crate) fn compute<R: Send>(py: Python<'_>, x: &Tensor, f: impl FnOnce(&Tensor) -> R + Send) -> R {
     let near = |x: &Tensor| if other_devices_used() { x.device().with(|| f(x)) } else { f(x) };
     if x.numel() >= BIG { py.detach(|| near(x)) } else { near(x) }
 }
 
-/// Computes one result.
+/// Computes one result, as [`compute`].
 pub(crate) fn result(
     py: Python<'_>,
     x: &Tensor,

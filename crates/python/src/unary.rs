@@ -128,7 +128,7 @@ plain! {
     flipud "The tensor with its rows in reverse order." |x| x.flip(0isize);
 }
 
-/// Small functions that the core has under other names.
+/// Methods that the core does not have.
 pub(crate) trait MoreMethods {
     fn copysign_of_one(&self) -> Tensor;
     fn copied(&self) -> Tensor;

@@ -4,7 +4,7 @@
 use gradus::ir::{Term, Words};
 use gradus::{DType, Error};
 
-/// Python's names.
+/// The names that Python users know.
 pub(crate) struct PythonWords;
 
 impl Words for PythonWords {
