@@ -1,5 +1,5 @@
-//! Finds the origin of a NaN or an infinity. Runs a graph op by op, including loop iterations, and traces back
-//! from the value that is not finite.
+//! Finds the origin of a NaN or an infinity. Runs a graph op by op, including loop iterations, and traces
+//! back from the value that is not finite.
 
 use gradus_ir::graph::Id;
 use gradus_ir::ops::Form;

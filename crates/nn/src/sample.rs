@@ -14,7 +14,8 @@ pub struct Sampling {
     pub temperature: f64,
     /// Number of most likely tokens to choose from; all if `None`.
     pub top_k: Option<usize>,
-    /// Chooses among the smallest set of most likely tokens whose probabilities add up to at least this. 1 is no limit.
+    /// Chooses among the smallest set of most likely tokens whose probabilities add up to at least this. 1 is
+    /// no limit.
     pub top_p: f64,
     /// Chooses among tokens with at least this fraction of the largest probability. 0 is no limit.
     pub min_p: f64,
@@ -49,7 +50,8 @@ impl Default for Sampling {
 pub struct Choosing<'a> {
     /// The tokens before, those of the prompt included.
     pub before: &'a [i64],
-    /// The number of tokens at the end of `before` that were generated: frequency and presence penalties count these only.
+    /// The number of tokens at the end of `before` that were generated: frequency and presence penalties
+    /// count these only.
     pub generated: usize,
     /// Numbers that are added to the logits of some tokens.
     pub bias: &'a [(i64, f64)],
@@ -184,8 +186,8 @@ impl Sampling {
         Ok(all)
     }
 
-    /// Returns the tokens to choose from, the likeliest first, each with its probability divided by that of the
-    /// likeliest.
+    /// Returns the tokens to choose from, the likeliest first, each with its probability divided by that of
+    /// the likeliest.
     fn odds(&self, logits: &[f64], best: usize) -> Vec<(usize, f64)> {
         if self.temperature == 0.0 {
             return vec![(best, 1.0)];
@@ -259,8 +261,8 @@ fn first_largest(numbers: &[f32]) -> Option<usize> {
     numbers.iter().position(|x| *x == most).filter(|_| most != 0.0)
 }
 
-/// Iterates over the distinct tokens in `tokens`: the logit of each, and how often it occurs. Skips tokens outside the
-/// vocabulary.
+/// Iterates over the distinct tokens in `tokens`: the logit of each, and how often it occurs. Skips tokens
+/// outside the vocabulary.
 fn count_tokens<'a>(logits: &'a mut [f64], tokens: &[i64]) -> impl Iterator<Item = (&'a mut f64, usize)> {
     let mut counts = std::collections::BTreeMap::<usize, usize>::new();
     for token in tokens {

@@ -1,6 +1,6 @@
 //! Compiled training: forward pass, backward pass and update as one executable that changes cells in place.
-//! Takes a loss function, an optimizer and batches; returns losses and captured values, and updates the model's
-//! cells.
+//! Takes a loss function, an optimizer and batches; returns losses and captured values, and updates the
+//! model's cells.
 //! `optim` defines the updates, `gradus_tensor` traces and compiles.
 
 use crate::caller::at_caller;
@@ -259,10 +259,10 @@ impl Step<'_> {
         self.executable(batch).map(Compiled::explain)
     }
 
-    /// Returns the graph of a step on a batch like this one: forward pass, backward pass and update. Its inputs
-    /// are the tensors of the batch, then the cells. Parameters have their paths as names; state of the
-    /// optimizer is named after its parameter (`out.weight.exp_avg`). Its outputs are the results of the loss
-    /// function, the requested intermediates, then the new values of the cells that the step changes.
+    /// Returns the graph of a step on a batch like this one: forward pass, backward pass and update. Its
+    /// inputs are the tensors of the batch, then the cells. Parameters have their paths as names; state of
+    /// the optimizer is named after its parameter (`out.weight.exp_avg`). Its outputs are the results of the
+    /// loss function, the requested intermediates, then the new values of the cells that the step changes.
     pub fn graph(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Arc<Graph>> {
         Ok(self.executable(batch)?.graph().clone())
     }
@@ -279,8 +279,8 @@ impl Step<'_> {
         self.run_step(&batch, |_, compiled| compiled.profile(&batch)).map(|(_, text)| text)
     }
 
-    /// Runs a step and returns the time and cost of each part, in order. [`Timeline::trace`] writes them as a trace
-    /// file.
+    /// Runs a step and returns the time and cost of each part, in order. [`Timeline::trace`] writes them as a
+    /// trace file.
     pub fn timeline(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Timeline> {
         let batch = refs(batch);
         self.run_step(&batch, |_, compiled| compiled.timeline(&batch)).map(|(_, timeline)| timeline)

@@ -1,4 +1,5 @@
-//! The training loop shared by programs: runs batches, writes and resumes checkpoints, and reports each step to a callback.
+//! The training loop shared by programs: runs batches, writes and resumes checkpoints, and reports each step
+//! to a callback.
 //! If the loss diverges, the loop ends with an error and keeps the last good checkpoint.
 
 use crate::data::{Loader, Position};
@@ -62,9 +63,9 @@ const BATCH: &str = "loader.batch";
 /// Trains a model. Calls `each` after every batch (a progress bar, a log); `stop` ends the run after the
 /// current batch (Ctrl-C).
 ///
-/// The run ends with an error if a loss is not finite or exceeds [`MOST_LOSS`]. It also ends if an update makes
-/// a parameter or optimizer state non-finite. The checkpoint is then the last one from which a step gave a
-/// finite loss.
+/// The run ends with an error if a loss is not finite or exceeds [`MOST_LOSS`]. It also ends if an update
+/// makes a parameter or optimizer state non-finite. The checkpoint is then the last one from which a step
+/// gave a finite loss.
 pub fn train(
     config: &Config,
     step: &mut Step<'_>,
@@ -108,8 +109,8 @@ fn diverged(step: u64, what: &str, kept: bool) -> Error {
     Error::value(format!("step {step}:"), format!("{what}; {advice}; {kept}"))
 }
 
-/// Returns the name of a parameter or optimizer state that is not finite. Buffers may hold infinities, as masks
-/// do.
+/// Returns the name of a parameter or optimizer state that is not finite. Buffers may hold infinities, as
+/// masks do.
 fn not_finite(step: &Step<'_>) -> Result<Option<String>> {
     for (name, cell) in step.optimizer().parameters().cloned().chain(step.optimizer().state()) {
         if !finite::is_finite(&cell)? {

@@ -17,7 +17,8 @@ pub struct Position {
 
 type Batch = Result<Vec<Tensor>>;
 
-/// An endless sequence of batches, pass after pass. The order of a pass depends only on the seed and the pass.
+/// An endless sequence of batches, pass after pass. The order of a pass depends only on the seed and the
+/// pass.
 pub struct Loader {
     order: Order,
     at: Position,

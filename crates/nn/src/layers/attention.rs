@@ -125,8 +125,8 @@ impl MultiHeadAttention {
         Ok([(0, n), (n, m), (n + m, m)].map(|(from, heads)| self.by_head(&all, from, heads)))
     }
 
-    /// Attends to another sequence: queries from `x`, keys and values from `memory`. Every position of `x` sees
-    /// all positions of `memory`.
+    /// Attends to another sequence: queries from `x`, keys and values from `memory`. Every position of `x`
+    /// sees all positions of `memory`.
     #[track_caller]
     pub fn forward_to(&self, x: &Tensor, memory: &Tensor) -> Tensor {
         let (width, m) = (self.in_proj_weight.dim(1), self.kv_heads);

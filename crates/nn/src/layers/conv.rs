@@ -27,8 +27,8 @@ macro_rules! convolutions {
         module!($conv { weight, bias; options });
 
         impl $conv {
-            /// Makes a layer with this many channels in and out, and a kernel of this extent, with stride 1 and
-            /// without padding.
+            /// Makes a layer with this many channels in and out, and a kernel of this extent, with stride 1
+            /// and without padding.
             #[track_caller]
             pub fn new(inputs: usize, outputs: usize, kernel: impl Into<Each>, g: &Generator) -> $conv {
                 $conv::with(inputs, outputs, kernel, ConvOptions::default(), g)
@@ -75,8 +75,8 @@ macro_rules! convolutions {
         module!($transposed { weight, bias; options });
 
         impl $transposed {
-            /// Makes a layer with this many channels in and out, and a kernel of this extent, with stride 1 and
-            /// without padding.
+            /// Makes a layer with this many channels in and out, and a kernel of this extent, with stride 1
+            /// and without padding.
             #[track_caller]
             pub fn new(inputs: usize, outputs: usize, kernel: impl Into<Each>, g: &Generator) -> $transposed {
                 $transposed::with(inputs, outputs, kernel, ConvTransposeOptions::default(), g)

@@ -92,8 +92,8 @@ struct Direction {
     biases: [Param; 2],
 }
 
-/// Layers of a unit over `[time, batch, inputs]`, each applied to the hidden states of the previous one, in one
-/// direction or both.
+/// Layers of a unit over `[time, batch, inputs]`, each applied to the hidden states of the previous one, in
+/// one direction or both.
 #[derive(Clone, Debug)]
 pub struct Recurrent<U> {
     /// Layer by layer, forward before backward.

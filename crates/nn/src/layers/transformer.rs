@@ -6,8 +6,8 @@ use crate::module;
 use crate::module::Forward;
 use gradus_tensor::{Generator, Tensor};
 
-/// Attention and a network of one hidden layer with `gelu`. Both have a residual connection, and a norm before
-/// them, or after them if `norm_first` is false.
+/// Attention and a network of one hidden layer with `gelu`. Both have a residual connection, and a norm
+/// before them, or after them if `norm_first` is false.
 #[derive(Clone, Debug)]
 pub struct TransformerBlock {
     /// Attention.
@@ -28,8 +28,8 @@ pub struct TransformerBlock {
 module!(TransformerBlock { self_attn, linear1, linear2, norm1, norm2, dropout; norm_first });
 
 impl TransformerBlock {
-    /// Makes a causal block of this width and hidden size. Dropout is applied where PyTorch applies it: to the
-    /// attention weights and result, to the hidden layer and to the network's result.
+    /// Makes a causal block of this width and hidden size. Dropout is applied where PyTorch applies it: to
+    /// the attention weights and result, to the hidden layer and to the network's result.
     #[track_caller]
     pub fn new(width: usize, heads: usize, hidden: usize, dropout: f64, g: &Generator) -> TransformerBlock {
         TransformerBlock {

@@ -57,9 +57,9 @@ impl Common {
         (short(self.betas.0), short(self.betas.1))
     }
 
-    /// Returns the step's numbers: the factor by which parameters decay, and the number that divides the roots of
-    /// mean squares. The roots are divided, not multiplied by the reciprocal, because PyTorch divides them; so they
-    /// round as in PyTorch.
+    /// Returns the step's numbers: the factor by which parameters decay, and the number that divides the
+    /// roots of mean squares. The roots are divided, not multiplied by the reciprocal, because PyTorch
+    /// divides them; so they round as in PyTorch.
     fn numbers(&self, rate: f64, step: u64) -> Vec<Named> {
         vec![("kept", 1.0 - rate * self.weight_decay), ("correction", self.corrections(step).1.sqrt())]
     }

@@ -1,5 +1,6 @@
 //! L-BFGS, which evaluates the loss several times per step and therefore runs eagerly.
-//! Takes a [`Problem`]: parameters with a loss; writes the parameters and updates a [`Memory`] of past changes.
+//! Takes a [`Problem`]: parameters with a loss; writes the parameters and updates a [`Memory`] of past
+//! changes.
 //! `line_search` decides the length of steps; `Lbfgs` is the problem of Rust's parameters.
 
 use super::line_search::{Point, search};
@@ -65,7 +66,8 @@ pub struct Memory {
     pub last: Option<Last>,
 }
 
-/// A past change of the parameters, the corresponding change of the gradient, and the inverse of their product.
+/// A past change of the parameters, the corresponding change of the gradient, and the inverse of their
+/// product.
 #[derive(Clone)]
 pub struct Change {
     /// Change of the parameters.

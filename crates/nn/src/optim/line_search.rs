@@ -19,10 +19,10 @@ const DECREASE: f64 = 1e-4;
 /// Largest slope at the result, as a fraction of the first slope.
 const CURVATURE: f64 = 0.9;
 
-/// Returns a point that meets the conditions, or the best found, and the number of evaluations. `first` is the
-/// point at 0, `guess` the first distance to try. `size` is the largest element of the direction; distances
-/// that change no parameter by more than `tolerance` count as equal. After `limit` evaluations, not counting the
-/// first, the best point found is returned.
+/// Returns a point that meets the conditions, or the best found, and the number of evaluations. `first` is
+/// the point at 0, `guess` the first distance to try. `size` is the largest element of the direction;
+/// distances that change no parameter by more than `tolerance` count as equal. After `limit` evaluations, not
+/// counting the first, the best point found is returned.
 pub(super) fn search<E>(
     first: &Point,
     guess: f64,

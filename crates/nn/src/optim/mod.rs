@@ -1,9 +1,10 @@
 //! Optimizers: rules over tensors, which run eagerly or are traced into a compiled step.
 //!
-//! A [`Rule`] is a pure function from a parameter, its gradient and its state to the next parameter and state.
+//! A [`Rule`] is a pure function from a parameter, its gradient and its state to the next parameter and
+//! state.
 //! Numbers that change from step to step (rates, bias corrections) are computed outside of it, in `f64`, and
-//! passed as tensors, so that a step is traced once for any schedule. An [`Optimizer`] applies rules to groups
-//! of parameters, and holds the cells.
+//! passed as tensors, so that a step is traced once for any schedule. An [`Optimizer`] applies rules to
+//! groups of parameters, and holds the cells.
 
 mod adaptive;
 mod lbfgs;
@@ -66,7 +67,8 @@ pub trait Rule: Send + Sync {
     fn state(&self, p: &Tensor) -> State;
 
     /// Returns everything in the rule that [`state`](Rule::state) and [`update`](Rule::update) read, such as
-    /// whether there is a momentum. Rules with the same name and structure must compute the same function of their operands.
+    /// whether there is a momentum. Rules with the same name and structure must compute the same function of
+    /// their operands.
     fn structure(&self) -> Args {
         Vec::new()
     }
@@ -83,8 +85,8 @@ pub trait Rule: Send + Sync {
     fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], numbers: &[Tensor]) -> (Tensor, Vec<Tensor>);
 }
 
-/// Computes the next parameter and state by a rule, as one call: eagerly one compiled program, in a trace a call
-/// with the rule's name.
+/// Computes the next parameter and state by a rule, as one call: eagerly one compiled program, in a trace a
+/// call with the rule's name.
 pub fn apply(
     rule: &dyn Rule,
     p: &Tensor,
@@ -250,8 +252,8 @@ impl Optimizer {
         self
     }
 
-    /// Makes a compiled step with a non-finite loss leave parameters and state unchanged. The step decides this
-    /// itself, so that no caller waits for the loss.
+    /// Makes a compiled step with a non-finite loss leave parameters and state unchanged. The step decides
+    /// this itself, so that no caller waits for the loss.
     pub fn skip_not_finite(mut self) -> Optimizer {
         self.skips = true;
         self
@@ -298,8 +300,8 @@ impl Optimizer {
         all
     }
 
-    /// Returns the cells of numbers that change from step to step, such as rates, each with its values for the
-    /// next steps.
+    /// Returns the cells of numbers that change from step to step, such as rates, each with its values for
+    /// the next steps.
     pub fn numbers(&self, steps: u64) -> Vec<(Tensor, Tensor)> {
         let mut all = Vec::new();
         for group in &self.groups {

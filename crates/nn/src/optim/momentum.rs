@@ -202,8 +202,8 @@ impl Rule for Rprop {
     }
 }
 
-/// Averaged gradient descent (Polyak and Juditsky, 1992). State `ax` is the average of the parameters from step
-/// `start` on.
+/// Averaged gradient descent (Polyak and Juditsky, 1992). State `ax` is the average of the parameters from
+/// step `start` on.
 #[derive(Clone, Copy, Debug)]
 pub struct Asgd {
     /// The learning rate.
