@@ -1,8 +1,8 @@
 //! Shares memory with NumPy through its C structures, which is faster than DLPack (`dlpack.rs`, for other
 //! libraries).
 //!
-//! A NumPy array of a tensor's memory holds a clone of the storage, which keeps it alive and prevents writes. A
-//! tensor of an array's memory holds a reference to the array.
+//! A NumPy array of a tensor's memory holds a clone of the storage, which keeps it alive and prevents writes.
+//! A tensor of an array's memory holds a reference to the array.
 
 use crate::error::{raise, type_error};
 use gradus::mem::Storage;

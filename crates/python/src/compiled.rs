@@ -11,8 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One compiled program. Its results are, in this order: 1 those of the function, 2 new values of changed arguments,
-/// 3 gradients that are replaced, 4 tensors assigned to outside locations, 5 tensors stored in outside containers.
+/// One compiled program. Its results are, in this order: 1 those of the function, 2 new values of changed
+/// arguments, 3 gradients that are replaced, 4 tensors assigned to outside locations, 5 tensors stored in
+/// outside containers.
 pub(crate) struct CompiledProgram {
     pub(crate) arguments: Tree,
     pub(crate) types: Vec<Aval>,

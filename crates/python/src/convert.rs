@@ -68,8 +68,8 @@ fn dtype_of(obj: &Bound<'_, PyAny>, n: Number) -> DType {
     own.map_or_else(|| dtype::of_number(n), |d| d.0)
 }
 
-/// Returns an error for numbers that an integer dtype cannot hold. Negative ones wrap in an unsigned dtype, as
-/// in PyTorch.
+/// Returns an error for numbers that an integer dtype cannot hold. Negative ones wrap in an unsigned dtype,
+/// as in PyTorch.
 pub(crate) fn fits(n: Number, dtype: DType) -> PyResult<()> {
     use gradus::ir::Class;
     let bits = dtype.size() as i32 * 8;

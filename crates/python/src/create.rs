@@ -37,7 +37,8 @@ pub(crate) fn few_of(x: &Tensor, n: Number) -> Option<Tensor> {
     (!gradus::is_tracing() && x.device().is_cpu()).then(|| full_of(&aval, n))
 }
 
-/// Fills a tensor of a type with a number, in its own memory. Returns a failed tensor if the allocation fails.
+/// Fills a tensor of a type with a number, in its own memory. Returns a failed tensor if the allocation
+/// fails.
 fn full_of(aval: &Aval, n: Number) -> Tensor {
     let one = n.literal(aval.dtype);
     let zero = matches!(n, Number::Bool(false) | Number::Int(0))

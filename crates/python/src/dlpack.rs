@@ -293,8 +293,8 @@ unsafe fn shared(tensor: &DlTensor, taken: ImportedTensor, copy: bool) -> PyResu
         return Err(PyBufferError::new_err("the array has no memory"));
     };
     let offset = (-first * size) as usize;
-    // SAFETY: the array's elements occupy `bytes` from `start` on until `taken` is dropped. The caller must not
-    // write them while they are read, as for all shared memory in Python.
+    // SAFETY: the array's elements occupy `bytes` from `start` on until `taken` is dropped. The caller must
+    // not write them while they are read, as for all shared memory in Python.
     let storage = unsafe {
         // Booleans are checked, because any byte other than 0 and 1 is not a valid value.
         if copy || dtype == DType::Bool {

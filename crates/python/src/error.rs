@@ -1,5 +1,6 @@
 //! Converts errors of Gradus to Python exceptions.
-//! Takes an error; returns an exception of the class that PyTorch's users catch. `words.rs` writes the message.
+//! Takes an error; returns an exception of the class that PyTorch's users catch. `words.rs` writes the
+//! message.
 
 use crate::words::{PythonWords, message};
 use gradus::ir::Words;
@@ -114,8 +115,8 @@ pub(crate) fn _value_error(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
     class(py, ErrorClass::Value)
 }
 
-/// Makes the exception for a dtype that a device lacks: a `TypeError` of a class that functions of the package
-/// recognize.
+/// Makes the exception for a dtype that a device lacks: a `TypeError` of a class that functions of the
+/// package recognize.
 fn lacking(device: &str, dtype: DType, instead: DType) -> PyErr {
     static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let [dtype, instead] = [dtype, instead].map(|d| PythonWords.dtype(d));

@@ -110,8 +110,8 @@ impl PyGraph {
     }
 }
 
-/// Traces a function of a list of tensors with these names. `after` is called when the function has run, and may
-/// name tensors from outside.
+/// Traces a function of a list of tensors with these names. `after` is called when the function has run, and
+/// may name tensors from outside.
 #[pyfunction]
 pub(crate) fn _trace<'py>(
     names: Vec<String>,

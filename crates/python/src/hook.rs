@@ -34,8 +34,8 @@ pub(crate) fn forget_reached() {
     drop(WAITING.with(RefCell::take));
 }
 
-/// The function of a hook, visible to Python's garbage collector, which may clear it: the function may refer to
-/// the hook's own tensor.
+/// The function of a hook, visible to Python's garbage collector, which may clear it: the function may refer
+/// to the hook's own tensor.
 pub(crate) struct PythonHook(Mutex<Option<Py<PyAny>>>);
 
 impl PythonHook {

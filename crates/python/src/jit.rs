@@ -1,6 +1,6 @@
 //! Functions that are compiled when they are first called with arguments of new types or structure.
-//! Takes a Python function; calls run the program for the structure and types of the arguments, tracing it on a
-//! miss.
+//! Takes a Python function; calls run the program for the structure and types of the arguments, tracing it on
+//! a miss.
 //! `compiled.rs` runs a program, `trace_deps.rs` and `guard.rs` record what it depends on outside of its
 //! arguments.
 
@@ -134,8 +134,8 @@ impl PyJit {
         Ok((new, tensors))
     }
 
-    /// Compiles a program for these arguments. Returns the program, the names of outside values that the function
-    /// both reads and changes, and whether other calls can use the program.
+    /// Compiles a program for these arguments. Returns the program, the names of outside values that the
+    /// function both reads and changes, and whether other calls can use the program.
     fn compile(
         &self,
         arguments: &Bound<'_, PyTuple>,

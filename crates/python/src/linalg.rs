@@ -116,7 +116,8 @@ pub(crate) fn tensordot(a: T, b: T, dims: Option<&Bound<'_, PyAny>>) -> PyResult
     PyTensor::out(gradus::tensordot(&a, &b, of_a, of_b))
 }
 
-/// Parses `dims` of `tensordot`: a number of axes (the last of one with the first of the other), or two lists.
+/// Parses `dims` of `tensordot`: a number of axes (the last of one with the first of the other), or two
+/// lists.
 fn summed_axes(dims: Option<&Bound<'_, PyAny>>, rank: usize) -> PyResult<(Vec<isize>, Vec<isize>)> {
     let n = match dims {
         None => 2,

@@ -1,6 +1,7 @@
-//! Update rules of optimizers. A rule is made from the settings of a group (`param_groups`); it reads parameters,
-//! gradients and state dictionaries of Python, and writes them in place.
-//! `gradus::nn::optim` computes the updates; `gradus/optim` has PyTorch's names, checks and state dictionaries.
+//! Update rules of optimizers. A rule is made from the settings of a group (`param_groups`); it reads
+//! parameters, gradients and state dictionaries of Python, and writes them in place.
+//! `gradus::nn::optim` computes the updates; `gradus/optim` has PyTorch's names, checks and state
+//! dictionaries.
 
 use crate::device::{moved, of};
 use crate::error::{raise, to_exception, value_error};
@@ -377,8 +378,8 @@ impl Problem for Closure<'_, '_> {
     }
 }
 
-/// Takes a step of L-BFGS: `loss` computes the loss of the parameters and their gradients; `state` is updated in
-/// place.
+/// Takes a step of L-BFGS: `loss` computes the loss of the parameters and their gradients; `state` is updated
+/// in place.
 #[pyfunction]
 pub(crate) fn _lbfgs_step<'py>(
     params: Vec<Bound<'py, PyTensor>>,

@@ -3,7 +3,8 @@
 //! Values of Gradus never change. A Python tensor is a slot that holds one: `x += 1` stores another value in
 //! the slot. A view is a slot with an [`Alias`], which says which part of another tensor it is: reading it
 //! reads that part, and writing it stores a value with that part replaced in the other tensor. So derivatives
-//! of programs that write in place are correct without further rules, in eager mode and under every transform.
+//! of programs that write in place are correct without further rules, in eager mode and under every
+//! transform.
 
 use crate::device::{moved, of, other_devices_used};
 use crate::error::{raise, raise_stored, runtime_error, to_exception};
@@ -48,7 +49,8 @@ struct Alias {
     how: View,
     /// The other tensor's stamp when `value` was read from it.
     seen: u64,
-    /// If true, the history of `value` is recorded only here, because `value` was written through a detached view.
+    /// If true, the history of `value` is recorded only here, because `value` was written through a detached
+    /// view.
     own: bool,
     /// If true, it was made while operations were recorded.
     recorded: bool,
@@ -59,7 +61,8 @@ struct Alias {
 /// Longest chain of views that refer to each other; longer ones are composed ([`View::Then`]).
 const DEEP: u32 = 32;
 
-/// Longest chain of views that cannot be composed (of detached views), which are read and written by recursion.
+/// Longest chain of views that cannot be composed (of detached views), which are read and written by
+/// recursion.
 const DEEPEST: u32 = 1000;
 
 /// Computes a view. One made without recording is a leaf, as in PyTorch: no gradient flows to the original.
@@ -123,8 +126,8 @@ impl PyTensor {
         PyTensor::part_as(of, value, how)
     }
 
-    /// Returns a view of a chain of [`DEEP`] views relative to the parent of `of`; `None` if the chain is short.
-    /// This bounds the stack for reading and writing through chains, and the time for making a view.
+    /// Returns a view of a chain of [`DEEP`] views relative to the parent of `of`; `None` if the chain is
+    /// short. This bounds the stack for reading and writing through chains, and the time for making a view.
     fn shortened(of: &Bound<'_, PyTensor>, whole: &Tensor, how: &View) -> PyResult<Option<Alias>> {
         let slot = of.get().slot();
         let Some(parent) = slot.alias.as_ref().filter(|parent| parent.depth >= DEEP) else { return Ok(None) };
@@ -203,7 +206,8 @@ impl PyTensor {
         self.slot().alias.is_none()
     }
 
-    /// Returns the tensors that this is a view of, the nearest first, with the views. A gradient is not a view.
+    /// Returns the tensors that this is a view of, the nearest first, with the views. A gradient is not a
+    /// view.
     pub(crate) fn ancestry(&self, py: Python<'_>) -> Vec<(Py<PyTensor>, View)> {
         let mut all: Vec<(Py<PyTensor>, View)> = Vec::new();
         let parent = |of: &PyTensor| match &of.slot().alias {
@@ -218,13 +222,15 @@ impl PyTensor {
         all
     }
 
-    /// Returns true if elements of this view may share memory, as in expanded tensors and overlapping windows.
+    /// Returns true if elements of this view may share memory, as in expanded tensors and overlapping
+    /// windows.
     pub(crate) fn repeats(&self, py: Python<'_>) -> bool {
         self.ancestry(py).iter().any(|(_, how)| how.repeats())
     }
 
-    /// Writes elements to the root of a view whose elements may share memory ([`repeats`](PyTensor::repeats)).
-    /// Returns an error if some do, unless `same` says that all elements are equal.
+    /// Writes elements to the root of a view whose elements may share memory
+    /// ([`repeats`](PyTensor::repeats)). Returns an error if some do, unless `same` says that all elements
+    /// are equal.
     fn write_elements(&self, py: Python<'_>, seen: u64, new: &Tensor, same: bool) -> PyResult<bool> {
         let chain = self.ancestry(py);
         let Some((root, _)) = chain.last() else { return Ok(true) };
@@ -511,8 +517,8 @@ impl PyTensor {
         }
         let born = self.slot().born;
         if !old.is_traced() && old.is_leaf() && new.is_traced_since(born) {
-            // A tensor from outside of the function being traced becomes a cell, which has the new value after
-            // the function has run.
+            // A tensor from outside of the function being traced becomes a cell, which has the new value
+            // after the function has run.
             let cell = old.cell();
             self.rebind(cell.clone());
             return raise(cell.set_(&new));
@@ -574,7 +580,8 @@ pub(crate) fn overwriting(old: &Tensor, new: Tensor) -> Tensor {
     new + none
 }
 
-/// Returns a value that later writes do not change: neither to a leaf, nor to an array whose memory it shares.
+/// Returns a value that later writes do not change: neither to a leaf, nor to an array whose memory it
+/// shares.
 pub(crate) fn owned(value: Tensor) -> Tensor {
     let recorded = || value.requires_grad() && gradus::is_grad_enabled();
     let value = if value.is_cell() && !recorded() { value.detach() } else { value };

@@ -1,6 +1,6 @@
 //! Records what a function depends on outside of its arguments, while it is traced to be compiled.
-//! `_reads.py` watches the function's frames and reports reads; the result is [`OutsideEffects`], whose guards decide
-//! when the program applies.
+//! `_reads.py` watches the function's frames and reports reads; the result is [`OutsideEffects`], whose
+//! guards decide when the program applies.
 
 use crate::guard::{Guard, traced_in};
 use crate::tensor::PyTensor;
@@ -64,13 +64,14 @@ thread_local! {
     static TRACE_DEPS: RefCell<Vec<TraceDeps>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns true if a function is being compiled. Tensors that it reads from outside are then inputs of the program, not
-/// constants: later changes are seen, and changes by the program persist.
+/// Returns true if a function is being compiled. Tensors that it reads from outside are then inputs of the
+/// program, not constants: later changes are seen, and changes by the program persist.
 pub(crate) fn is_compiling() -> bool {
     gradus::is_tracing() && TRACE_DEPS.with(|n| !n.borrow().is_empty())
 }
 
-/// Returns true if a tensor that was made when `born` traces had begun existed before the function being compiled.
+/// Returns true if a tensor that was made when `born` traces had begun existed before the function being
+/// compiled.
 pub(crate) fn is_from_outside(born: u64) -> bool {
     with(|n| born < n.begun).unwrap_or(true)
 }
@@ -197,9 +198,9 @@ pub(crate) fn _is_compiling() -> bool {
     is_compiling()
 }
 
-/// Registers a function to call before each run of the function being compiled. Its argument says whether this
-/// is the call for which the function was traced; numbers are then as in the trace. It may return a function
-/// that undoes its effects if the run fails.
+/// Registers a function to call before each run of the function being compiled. Its argument says whether
+/// this is the call for which the function was traced; numbers are then as in the trace. It may return a
+/// function that undoes its effects if the run fails.
 #[pyfunction]
 pub(crate) fn _before_run(f: Py<PyAny>) {
     with(|n| n.before.push(f));

@@ -335,7 +335,8 @@ pub(crate) fn _pointwise(py: Python<'_>, name: &str, operands: &Bound<'_, PyTupl
     result(py, &tensor, |_| gradus::pointwise(op, &operands.iter().map(Operand::arg).collect::<Vec<_>>()))
 }
 
-/// A pointwise op for Python: its name, its documentation, and for each operand the range from which samples are drawn.
+/// A pointwise op for Python: its name, its documentation, and for each operand the range from which samples
+/// are drawn.
 type CatalogOp = (&'static str, &'static str, Vec<(f64, f64)>);
 
 /// Returns the pointwise ops of the catalog that are defined for floats.

@@ -1,6 +1,6 @@
 //! Operands of mixed expressions: tensors, and numbers that take their dtype from the other operand.
-//! [`unify`] takes two operands and returns two tensors of one dtype and one shape; `gradus_ir::DType` decides
-//! promotion.
+//! [`unify`] takes two operands and returns two tensors of one dtype and one shape; `gradus_ir::DType`
+//! decides promotion.
 
 use crate::data::Data;
 use crate::eager::apply::apply1;

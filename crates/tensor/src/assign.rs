@@ -160,8 +160,8 @@ impl Tensor {
 }
 
 impl Patch {
-    /// Zeros a tensor of up to `most` elements in place. Returns `false`, and changes nothing, if its memory is
-    /// shared.
+    /// Zeros a tensor of up to `most` elements in place. Returns `false`, and changes nothing, if its memory
+    /// is shared.
     pub fn zeros(tensor: &mut Tensor, most: usize) -> bool {
         let Some(Inner::Data(data @ Data { strides: None, .. }, None)) = tensor.0.get_mut() else {
             return false;
@@ -173,8 +173,8 @@ impl Patch {
         true
     }
 
-    /// Writes into a tensor in place. Returns `false`, and changes nothing, if the memory is shared or the type
-    /// differs from the one that the patch was built for.
+    /// Writes into a tensor in place. Returns `false`, and changes nothing, if the memory is shared or the
+    /// type differs from the one that the patch was built for.
     pub fn write(&self, tensor: &mut Tensor) -> bool {
         let Some(Inner::Data(data @ Data { strides: None, .. }, None)) = tensor.0.get_mut() else {
             return false;

@@ -239,9 +239,9 @@ impl Cell {
         same
     }
 
-    /// Takes the value out of the cell, so that the caller owns it alone. Returns `None` if another thread has
-    /// taken it. Until [`put_back`](Cell::put_back), other threads that read or set the cell wait; the same
-    /// thread gets an error.
+    /// Takes the value out of the cell, so that the caller owns it alone. Returns `None` if another thread
+    /// has taken it. Until [`put_back`](Cell::put_back), other threads that read or set the cell wait; the
+    /// same thread gets an error.
     pub(crate) fn take(&self) -> Result<Option<Data>> {
         let busy = Error::value(Term::Cell, "is being updated by a compiled step");
         let mut state = self.state();
@@ -319,7 +319,8 @@ impl Tensor {
         self.leaf(false)
     }
 
-    /// Creates a leaf with this tensor's value, for which [`backward`](Tensor::backward) accumulates gradients.
+    /// Creates a leaf with this tensor's value, for which [`backward`](Tensor::backward) accumulates
+    /// gradients.
     #[track_caller]
     pub fn requires_grad_(&self) -> Tensor {
         if !self.dtype().is_differentiable() && self.error().is_none() {
@@ -413,8 +414,8 @@ impl Tensor {
         Ok(())
     }
 
-    /// Converts a cell's value to another dtype. No other operation changes the type of a cell. The gradient is
-    /// dropped, and functions compiled with the old type return an error when run.
+    /// Converts a cell's value to another dtype. No other operation changes the type of a cell. The gradient
+    /// is dropped, and functions compiled with the old type return an error when run.
     #[track_caller]
     pub fn convert_(&self, dtype: DType) -> Result<()> {
         let location = std::panic::Location::caller();

@@ -44,8 +44,8 @@ pub struct Measured {
 
 /// Compiles a function at the types of these tensors.
 ///
-/// Each run reads the current values of the cells that the function reads. Cells that it writes are updated at
-/// the end of a run, in place where no other tensor shares their value. Any other tensor from outside is a
+/// Each run reads the current values of the cells that the function reads. Cells that it writes are updated
+/// at the end of a run, in place where no other tensor shares their value. Any other tensor from outside is a
 /// constant.
 ///
 /// ```
@@ -169,8 +169,9 @@ impl Compiled {
         self.ready.arena()
     }
 
-    /// Runs the function and returns operation and byte counts, including every loop iteration and the branches
-    /// taken. No other thread may run the function at the same time, because the counters are shared.
+    /// Runs the function and returns operation and byte counts, including every loop iteration and the
+    /// branches taken. No other thread may run the function at the same time, because the counters are
+    /// shared.
     #[track_caller]
     pub fn measured(&self, ins: &[&Tensor]) -> Result<Measured> {
         let before = self.ready.done();
@@ -193,8 +194,8 @@ impl Compiled {
         self.ready.code()
     }
 
-    /// Runs the function and returns the time and cost of each step, in order. [`Timeline::trace`] writes them
-    /// as a trace file.
+    /// Runs the function and returns the time and cost of each step, in order. [`Timeline::trace`] writes
+    /// them as a trace file.
     #[track_caller]
     pub fn timeline(&self, ins: &[&Tensor]) -> Result<Timeline> {
         let location = Location::caller();
@@ -204,8 +205,8 @@ impl Compiled {
         Ok(Timeline::new(&self.ready, &times.0, self.device))
     }
 
-    /// Runs the function and reports the time of each step, longest first, with operations and bytes per second
-    /// as fractions of the device's rates (`Device::roofline`).
+    /// Runs the function and reports the time of each step, longest first, with operations and bytes per
+    /// second as fractions of the device's rates (`Device::roofline`).
     #[track_caller]
     pub fn profile(&self, ins: &[&Tensor]) -> Result<String> {
         Ok(self.timeline(ins)?.report(self.device.roofline()?))

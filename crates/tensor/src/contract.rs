@@ -116,7 +116,8 @@ impl Tensor {
             }
         };
         let tail = |s: &[usize]| s[s.len().saturating_sub(2)..].to_vec();
-        // A batch axis is labelled on each operand that has it. An axis of extent 1 that broadcasts is dropped.
+        // A batch axis is labelled on each operand that has it. An axis of extent 1 that broadcasts is
+        // dropped.
         let names: Vec<char> = batch_labels().take(batch.rank()).collect();
         let labels = |lead: &[usize]| -> (Vec<usize>, String) {
             let skip = batch.rank() - lead.len();

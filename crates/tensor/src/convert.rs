@@ -1,4 +1,5 @@
-//! Conversions between tensors and `Vec`, nested arrays, slices, numbers, `ndarray`, bytes and foreign memory.
+//! Conversions between tensors and `Vec`, nested arrays, slices, numbers, `ndarray`, bytes and foreign
+//! memory.
 
 use crate::data::{Data, Element};
 use crate::eager::apply::apply1;

@@ -163,8 +163,8 @@ fn within(a: &Term, b: &Term, most: f64) -> Result<()> {
     Err(Error::value(format!("a product over {} index combinations", each.join("×")), why))
 }
 
-/// Combines two terms into one with the labels `left`. If no label is summed out, multiplies elementwise, which
-/// fuses with surrounding ops.
+/// Combines two terms into one with the labels `left`. If no label is summed out, multiplies elementwise,
+/// which fuses with surrounding ops.
 fn product(a: &Term, b: &Term, left: &str) -> Tensor {
     if !a.1.chars().chain(b.1.chars()).all(|c| left.contains(c)) {
         return a.0.dot_labels(&b.0, &a.1, &b.1, left);

@@ -90,8 +90,8 @@ impl Tensor {
         self.register_hook_with(None, function)
     }
 
-    /// Calls `visit` with the payload of each hook that only this handle keeps alive. Skips hooks that another
-    /// tensor or recorded operation keeps alive, and tensors that another thread has locked.
+    /// Calls `visit` with the payload of each hook that only this handle keeps alive. Skips hooks that
+    /// another tensor or recorded operation keeps alive, and tensors that another thread has locked.
     pub fn visit_own_hooks(&self, visit: &mut dyn FnMut(&Payload)) {
         if !self.0.is_unique() {
             return;

@@ -224,8 +224,8 @@ impl Tensor {
         if indexed.is_traced() { self.clone() } else { self.to(indexed.device()) }
     }
 
-    /// Returns `position` where these traced ids are in range, else an invalid position that encodes the id for
-    /// the error message.
+    /// Returns `position` where these traced ids are in range, else an invalid position that encodes the id
+    /// for the error message.
     #[track_caller]
     fn guarded(&self, extent: usize, position: &Tensor) -> Tensor {
         if self.is_traced() || !self.device().is_cpu() {
@@ -239,9 +239,9 @@ impl Tensor {
     /// `x.at(&mask)`, `table.at(&ids)` with ids of any rank, `x.at((&rows, &columns))`. Integers and ranges
     /// give views.
     ///
-    /// Several index tensors broadcast together. Their axes replace the first indexed axis if the indexed axes
-    /// are adjacent, else they come first. As in PyTorch, integers are applied first and do not count as index
-    /// tensors.
+    /// Several index tensors broadcast together. Their axes replace the first indexed axis if the indexed
+    /// axes are adjacent, else they come first. As in PyTorch, integers are applied first and do not count as
+    /// index tensors.
     #[track_caller]
     pub fn at(&self, index: impl Index) -> Tensor {
         let entries = index.entries();

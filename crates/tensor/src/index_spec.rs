@@ -10,7 +10,8 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 pub enum Ix {
     /// One element; the axis is removed. A negative number counts from the end.
     At(isize),
-    /// A range with a step. A missing bound extends to the end of the axis, a negative one counts from the end.
+    /// A range with a step. A missing bound extends to the end of the axis, a negative one counts from the
+    /// end.
     Range(Option<isize>, Option<isize>, isize),
     /// A new axis of extent 1.
     New,

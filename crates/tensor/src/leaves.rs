@@ -1,8 +1,8 @@
 //! Gradients inside a trace: a backward pass there becomes part of the traced function.
 //!
-//! Gradients are computed for cells that the function reads, arguments that require gradients, leaves that the
-//! function creates, and values with `retain_grad`. The gradient of a cell or an argument before the function
-//! is an input of the graph; the gradient after the function is an output.
+//! Gradients are computed for cells that the function reads, arguments that require gradients, leaves that
+//! the function creates, and values with `retain_grad`. The gradient of a cell or an argument before the
+//! function is an input of the graph; the gradient after the function is an output.
 
 use crate::cell::Cell;
 use crate::eager::backward::{Backward, mode};
@@ -78,8 +78,8 @@ pub struct TracedGradient {
     /// The gradient before the function: `None` if the function does not depend on it, `Some(None)` if there
     /// was none, else a cell to write it into.
     pub read: Option<Option<Tensor>>,
-    /// The gradient after the function: `None` if the function does not change it, `Some(None)` if the function
-    /// clears it.
+    /// The gradient after the function: `None` if the function does not change it, `Some(None)` if the
+    /// function clears it.
     pub left: Option<Option<Tensor>>,
     /// If true, the gradient is propagated from the argument to the operation that produced it.
     pub goes_on: bool,

@@ -177,8 +177,8 @@ impl Generator {
         region1("integers", vec![], &ins, |x| x[0].to_dtype(DType::I64).remainder(&x[1]) + &x[2])
     }
 
-    /// Draws positions from rows of non-negative weights (last axis), `i64`. Without replacement, positions of
-    /// weight 0 come last.
+    /// Draws positions from rows of non-negative weights (last axis), `i64`. Without replacement, positions
+    /// of weight 0 come last.
     #[track_caller]
     pub fn multinomial(&self, weights: &Tensor, n: usize, replacement: bool) -> Tensor {
         // Cumulative sums are `f64`, which not every device has.

@@ -28,7 +28,8 @@ pub(crate) struct Trace {
     pub(crate) builder: Builder,
     age: u64,
     open: AtomicBool,
-    /// If true, nodes remember their source lines. Nodes of a composite do not: errors name its caller's line.
+    /// If true, nodes remember their source lines. Nodes of a composite do not: errors name its caller's
+    /// line.
     keeps_lines: bool,
     /// If true, captured tensors give their names to inputs. Bodies of composites, and of transforms that are
     /// applied layer by layer, do not use names. Equal bodies must be equal graphs, which are compiled once.
@@ -123,8 +124,9 @@ impl Tensor {
     }
 }
 
-/// Returns the trace that must record an operation on these operands, if any. An operation without operands (an
-/// index, a constant) belongs to the innermost trace, so that graphs store the operation and not its elements.
+/// Returns the trace that must record an operation on these operands, if any. An operation without operands
+/// (an index, a constant) belongs to the innermost trace, so that graphs store the operation and not its
+/// elements.
 pub(crate) fn for_operands(ins: &[&Tensor]) -> Option<Arc<Trace>> {
     if ins.is_empty() {
         return innermost();
@@ -411,8 +413,8 @@ fn traced<R: Outputs>(
 /// Traces a function at the types of these tensors.
 ///
 /// Cells that the function reads become extra inputs after its own, and cells that it writes become extra
-/// outputs after its own. Any other tensor from outside becomes a constant. Own inputs are called `x`, `y` and
-/// so on ([`trace_named`] sets other names), cells by their names ([`Tensor::named`]).
+/// outputs after its own. Any other tensor from outside becomes a constant. Own inputs are called `x`, `y`
+/// and so on ([`trace_named`] sets other names), cells by their names ([`Tensor::named`]).
 ///
 /// ```
 /// use gradus_tensor::{Tensor, trace};

@@ -1,6 +1,7 @@
 //! Transforms of functions over tensors: derivatives, batching, rematerialization.
 //!
-//! Each transform traces its function at the types of the operands, transforms the graph, and calls the result.
+//! Each transform traces its function at the types of the operands, transforms the graph, and calls the
+//! result.
 //! Captured cells and nodes of an enclosing trace become operands of that call. Transforms therefore work
 //! eagerly, inside a trace, and inside another transform, and gradients flow to captured tensors.
 
@@ -61,8 +62,8 @@ impl TracedFn {
         call(name, graph, &operands)
     }
 
-    /// Returns the graph of the function's outputs, the first of which must be a real scalar, and its gradients
-    /// for the own operands.
+    /// Returns the graph of the function's outputs, the first of which must be a real scalar, and its
+    /// gradients for the own operands.
     #[track_caller]
     fn with_gradients(&self, unreachable: Unreachable) -> Result<Graph> {
         let Some(loss) = self.graph.outputs().first() else {
@@ -187,8 +188,8 @@ fn matching(what: &str, expected: &[Aval], given: &[&Tensor]) -> Result<Vec<Tens
     Ok(given.iter().map(|t| (*t).clone()).collect())
 }
 
-/// Returns the outputs of a function, and the map from cotangents of its differentiable outputs to gradients of
-/// its differentiable operands.
+/// Returns the outputs of a function, and the map from cotangents of its differentiable outputs to gradients
+/// of its differentiable operands.
 #[track_caller]
 pub fn vjp<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<(Vec<Tensor>, LinearMap)> {
     vjp_within(ins, f, usize::MAX)
@@ -255,8 +256,8 @@ pub fn linearize<R: Outputs>(
     Ok((outs, Box::new(map) as LinearMap))
 }
 
-/// Returns the outputs of a function whose first output is a real scalar, and the gradients of that scalar for
-/// all differentiable operands. A gradient is zero where none flows.
+/// Returns the outputs of a function whose first output is a real scalar, and the gradients of that scalar
+/// for all differentiable operands. A gradient is zero where none flows.
 #[track_caller]
 pub fn value_and_grad<R: Outputs>(
     ins: &[&Tensor],
@@ -279,9 +280,9 @@ pub fn value_and_grad_as<R: Outputs>(
     Ok((outs, grads))
 }
 
-/// Returns the outputs of a function, and the gradients of its first output, a real scalar, for the cells that
-/// it reads. A gradient is zero where none flows. A model with its loss is such a function: its cells are the
-/// parameters.
+/// Returns the outputs of a function, and the gradients of its first output, a real scalar, for the cells
+/// that it reads. A gradient is zero where none flows. A model with its loss is such a function: its cells
+/// are the parameters.
 ///
 /// The function runs once, so it may write cells (statistics, random generators), which then hold their new
 /// values.
@@ -341,8 +342,8 @@ pub fn grad<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Resu
     value_and_grad(ins, f).map(|(_, grads)| grads)
 }
 
-/// Returns the product of the Hessian of a scalar function with a vector, computed forward over reverse. Costs
-/// a few evaluations of the function, independent of the number of operands.
+/// Returns the product of the Hessian of a scalar function with a vector, computed forward over reverse.
+/// Costs a few evaluations of the function, independent of the number of operands.
 #[track_caller]
 pub fn hvp<R: Outputs>(
     ins: &[&Tensor],
@@ -364,9 +365,9 @@ fn basis(aval: &Aval) -> Tensor {
     identity.to_dtype(aval.dtype).reshape(shape)
 }
 
-/// Returns the derivative of a function of one real tensor to one real tensor, with the output's axes first and
-/// then the input's. Uses forward mode if the input is smaller, else reverse mode, with all directions in one
-/// batch.
+/// Returns the derivative of a function of one real tensor to one real tensor, with the output's axes first
+/// and then the input's. Uses forward mode if the input is smaller, else reverse mode, with all directions in
+/// one batch.
 #[track_caller]
 pub fn jacobian(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Result<Tensor> {
     let program = TracedFn::new(&[x], |x| f(&x[0]))?;
@@ -428,8 +429,8 @@ pub fn checkpoint<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -
 }
 
 /// Calls a function with an explicit gradient: `rule(operands, results, cotangents)` returns a gradient per
-/// operand. It must be linear in the cotangents; forward mode is its transpose. Both are traced, so they can be
-/// differentiated again.
+/// operand. It must be linear in the cotangents; forward mode is its transpose. Both are traced, so they can
+/// be differentiated again.
 ///
 /// ```
 /// use gradus_tensor::{Tensor, custom_vjp};

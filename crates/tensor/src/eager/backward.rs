@@ -1,6 +1,6 @@
 //! The backward pass of eager autograd: [`Tensor::backward`], [`grad`] and the gradients stored on tensors.
-//! Takes roots with their cotangents, visits every tape node once in reverse order of recording, and returns or
-//! adds gradients.
+//! Takes roots with their cotangents, visits every tape node once in reverse order of recording, and returns
+//! or adds gradients.
 //! `tape.rs` records the nodes, `plan.rs` holds the gradient program of each call.
 
 use crate::data::Data;
@@ -93,7 +93,8 @@ impl Queue {
 #[derive(Default)]
 struct Pass {
     pending: Queue,
-    /// Gradients of the leaves, in the order in which they were reached; `leaf_at` maps addresses to positions.
+    /// Gradients of the leaves, in the order in which they were reached; `leaf_at` maps addresses to
+    /// positions.
     leaves: Vec<(Tensor, Option<Tensor>)>,
     leaf_at: HashMap<usize, usize>,
     /// Gradients of inner results on which `retain_grad` was called.
@@ -316,8 +317,8 @@ impl Tensor {
         }
     }
 
-    /// Returns a tensor with this `value` and with the autograd history of `self`. Used for writes that are not
-    /// recorded. The types must be equal.
+    /// Returns a tensor with this `value` and with the autograd history of `self`. Used for writes that are
+    /// not recorded. The types must be equal.
     pub fn replaced_by(&self, value: &Tensor) -> Tensor {
         match (&*self.0, &*value.0) {
             (Inner::Data(own, Some(edge)), Inner::Data(new, _)) if own.aval == new.aval => {

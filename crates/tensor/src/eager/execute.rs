@@ -1,8 +1,8 @@
 //! Runs one op on data.
-//! Takes an op and operands; returns views of the operand's storage, results of `small_ops.rs`, or results of a
-//! compiled program.
-//! Programs are cached globally per op, device, types and layouts; `call_cache.rs` is the faster cache of each
-//! thread.
+//! Takes an op and operands; returns views of the operand's storage, results of `small_ops.rs`, or results of
+//! a compiled program.
+//! Programs are cached globally per op, device, types and layouts; `call_cache.rs` is the faster cache of
+//! each thread.
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
@@ -34,8 +34,8 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
     if let Some(moved) = small_ops::evaluate_small(&form, ins, &outs) {
         return Ok(moved);
     }
-    // Checks operands too: a broadcast operand takes no memory, but a loop over more elements than memory could
-    // hold would not end.
+    // Checks operands too: a broadcast operand takes no memory, but a loop over more elements than memory
+    // could hold would not end.
     size::reserve_values(&avals)?;
     size::reserve_values(&outs)?;
     let device = device_for(ins)?;

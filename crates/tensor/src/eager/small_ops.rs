@@ -1,6 +1,6 @@
 //! Evaluates small structural ops (concat, take, gather, scatter, iota, random bits) without compiling them.
-//! Takes operands; returns results, or `None` if a result exceeds `FEW`, gradients are recorded, or an index is
-//! out of range.
+//! Takes operands; returns results, or `None` if a result exceeds `FEW`, gradients are recorded, or an index
+//! is out of range.
 //! On `None` the caller runs the compiled op, which reports errors.
 
 use crate::data::Data;

@@ -1,8 +1,8 @@
 //! Eager autograd: tape nodes and recording. `backward.rs` runs the pass over them.
 //!
-//! A node stores the call, the targets of its gradients, and only those operands and results that the gradient
-//! graph reads. That graph is derived once per call and types (`plan.rs`). Nodes are owned by the tensors they
-//! produced, and are freed without recursion.
+//! A node stores the call, the targets of its gradients, and only those operands and results that the
+//! gradient graph reads. That graph is derived once per call and types (`plan.rs`). Nodes are owned by the
+//! tensors they produced, and are freed without recursion.
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
@@ -176,8 +176,8 @@ pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Returns true if a pointwise op is piecewise constant (`floor`, `sign`): its gradient is a known zero, not a missing
-/// derivative.
+/// Returns true if a pointwise op is piecewise constant (`floor`, `sign`): its gradient is a known zero, not
+/// a missing derivative.
 pub(crate) fn is_step(op: &Op) -> bool {
     matches!(op, Op::Map(map) if map.0.partials.is_none())
 }

@@ -1,9 +1,9 @@
 //! A cache of keys and values for generating texts, and attention over it.
 //!
-//! A cache is `[slots, heads, capacity, width]`: each slot holds the positions of one text. One call serves several
-//! texts at once, each in its own slot and at its own positions, so that one plan serves all of them. Devices that
-//! claim the regions write to the cache in place and read only the positions that a token sees. A cache holds floats,
-//! or bytes of Q8_0 ([`CacheKind`]).
+//! A cache is `[slots, heads, capacity, width]`: each slot holds the positions of one text. One call serves
+//! several texts at once, each in its own slot and at its own positions, so that one plan serves all of them.
+//! Devices that claim the regions write to the cache in place and read only the positions that a token sees.
+//! A cache holds floats, or bytes of Q8_0 ([`CacheKind`]).
 
 use super::attention::{AttentionOptions, scaled_dot_product_attention};
 use super::quantized::{dequantize, quantize_rows};
@@ -29,8 +29,8 @@ pub enum CacheKind {
     F32,
     /// `bf16`: half of the memory.
     Bf16,
-    /// Integers of 8 bits in blocks of 32 that share a scale (Q8_0): about a quarter of the memory. Heads must have a
-    /// multiple of 32 features.
+    /// Integers of 8 bits in blocks of 32 that share a scale (Q8_0): about a quarter of the memory. Heads
+    /// must have a multiple of 32 features.
     Q8,
 }
 
@@ -99,8 +99,8 @@ fn features(cache: &Tensor) -> usize {
     }
 }
 
-/// Returns an error unless the operands are a cache whose rows have `width` elements, and texts `[texts, time, heads,
-/// width]` that fit it.
+/// Returns an error unless the operands are a cache whose rows have `width` elements, and texts `[texts,
+/// time, heads, width]` that fit it.
 fn check(cache: &Tensor, texts: &Tensor, width: usize, integers: &[&Tensor]) -> Result<()> {
     for t in [cache, texts].into_iter().chain(integers.iter().copied()) {
         t.check()?;

@@ -147,8 +147,8 @@ impl Tensor {
         }
     }
 
-    /// The inverse of [`rfft`](Tensor::rfft): the real signal of `n` elements (by default an even number) whose
-    /// spectrum begins with this tensor.
+    /// The inverse of [`rfft`](Tensor::rfft): the real signal of `n` elements (by default an even number)
+    /// whose spectrum begins with this tensor.
     #[track_caller]
     pub fn irfft(&self, n: impl Into<Option<usize>>, axis: isize, norm: FftNorm) -> Tensor {
         let n = n.into().unwrap_or(2 * self.dim(axis).saturating_sub(1));

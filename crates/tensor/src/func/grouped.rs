@@ -32,15 +32,16 @@ fn check(x: &Tensor, w: &Shape, groups: &Tensor) -> Result<()> {
     }
 }
 
-/// Computes the products of all rows with all matrices, and selects the product of each row with its own matrix.
+/// Computes the products of all rows with all matrices, and selects the product of each row with its own
+/// matrix.
 fn select_products(x: &Tensor, w: &Tensor, groups: &Tensor) -> Tensor {
     let all = x.unsqueeze(0).matmul(&w.transpose(1, 2));
     let number = Tensor::iota(DType::I64, [w.dim(0), 1, 1], 0);
     number.eq(&groups.reshape([1, -1, 1])).select(&all, 0.0).sum(0)
 }
 
-/// The product `x[n] · w[groups[n]]ᵀ` of every row of `x [N,I]` with one of the matrices `w [G,O,I]`. Rows whose group
-/// is not one of the matrices give 0.
+/// The product `x[n] · w[groups[n]]ᵀ` of every row of `x [N,I]` with one of the matrices `w [G,O,I]`. Rows
+/// whose group is not one of the matrices give 0.
 #[track_caller]
 pub fn grouped_dot(x: &Tensor, w: &Tensor, groups: &Tensor) -> Tensor {
     let ins = [x, w, groups];
@@ -54,8 +55,8 @@ pub fn grouped_dot(x: &Tensor, w: &Tensor, groups: &Tensor) -> Tensor {
     }
 }
 
-/// [`grouped_dot`] with quantised matrices: `bytes` are `[G,O,bytes of a row]`. The result has the dtype of `x`; bytes carry no
-/// gradient.
+/// [`grouped_dot`] with quantised matrices: `bytes` are `[G,O,bytes of a row]`. The result has the dtype of
+/// `x`; bytes carry no gradient.
 #[track_caller]
 pub fn quantized_grouped_dot(x: &Tensor, bytes: &Tensor, format: Format, groups: &Tensor) -> Tensor {
     let ins = [x, bytes, groups];

@@ -89,9 +89,9 @@ impl Tensor {
         self.t().conj()
     }
 
-    /// The solution `X` of `self · X = right` for square matrices `[..,n,n]`. The right side holds vectors if it has one axis
-    /// or exactly the extents `[..,n]`; otherwise it holds matrices `[..,n,k]`, and leading axes broadcast. Dtypes are
-    /// promoted. A singular matrix is an error.
+    /// The solution `X` of `self · X = right` for square matrices `[..,n,n]`. The right side holds vectors if
+    /// it has one axis or exactly the extents `[..,n]`; otherwise it holds matrices `[..,n,k]`, and leading
+    /// axes broadcast. Dtypes are promoted. A singular matrix is an error.
     #[track_caller]
     pub fn solve(&self, right: &Tensor) -> Tensor {
         match sides("solve", self, right, holds_vectors(self, right)) {
@@ -178,7 +178,8 @@ impl Tensor {
         apply_n::<2>(Qr { reflected: false }, &[&float(self)]).into()
     }
 
-    /// As [`qr`](Tensor::qr), with the signs that Householder reflections leave on the diagonal, as in LAPACK.
+    /// As [`qr`](Tensor::qr), with the signs that Householder reflections leave on the diagonal, as in
+    /// LAPACK.
     #[track_caller]
     pub fn qr_reflected(&self) -> (Tensor, Tensor) {
         apply_n::<2>(Qr { reflected: true }, &[&float(self)]).into()
@@ -208,7 +209,8 @@ impl Tensor {
         self.eigh().0
     }
 
-    /// Eigenvalues and eigenvectors (columns) of a square matrix, complex also for a real matrix; see [`Eig`].
+    /// Eigenvalues and eigenvectors (columns) of a square matrix, complex also for a real matrix; see
+    /// [`Eig`].
     #[track_caller]
     pub fn eig(&self) -> (Tensor, Tensor) {
         let x = float(self);
@@ -258,8 +260,8 @@ impl Tensor {
         })
     }
 
-    /// The exponential of a square matrix: Padé approximant of order 13 of the matrix scaled down by a power of
-    /// two, then squared repeatedly.
+    /// The exponential of a square matrix: Padé approximant of order 13 of the matrix scaled down by a power
+    /// of two, then squared repeatedly.
     #[track_caller]
     pub fn matrix_exp(&self) -> Tensor {
         if let Some(refused) = self.unless_square("matrix_exp") {

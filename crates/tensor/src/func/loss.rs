@@ -8,8 +8,8 @@ use gradus_ir::{Class, DType, Error, Result, Shape};
 /// Reduction of the losses of single elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reduction {
-    /// The mean of the losses, NaN if there are none. A weighted classification loss divides by the sum of the
-    /// weights.
+    /// The mean of the losses, NaN if there are none. A weighted classification loss divides by the sum of
+    /// the weights.
     #[default]
     Mean,
     /// The sum of the losses.
@@ -47,8 +47,8 @@ pub(super) fn common(ins: &[&Tensor]) -> Result<DType> {
     }
 }
 
-/// Returns the common shape of prediction and target. Only axes of extent 1 and scalars broadcast. A target of
-/// another rank is almost always a mistake: `[n]` and `[n, 1]` would give `n²` losses.
+/// Returns the common shape of prediction and target. Only axes of extent 1 and scalars broadcast. A target
+/// of another rank is almost always a mistake: `[n]` and `[n, 1]` would give `n²` losses.
 pub(super) fn paired(a: &Tensor, b: &Tensor) -> Result<Shape> {
     let (sa, sb) = (a.shape(), b.shape());
     let ranks = sa.rank() == sb.rank() || sa.rank() == 0 || sb.rank() == 0;
@@ -143,8 +143,8 @@ fn clamped_log(x: &Tensor) -> Tensor {
     low.select(-100.0, &low.select(1.0, x).log())
 }
 
-/// The negative log-likelihood `-(t·log x + (1-t)·log(1-x))` of the target `t` under the probability `x`, times
-/// an optional weight. Logarithms are clamped at -100. NaN where the input is not a probability.
+/// The negative log-likelihood `-(t·log x + (1-t)·log(1-x))` of the target `t` under the probability `x`,
+/// times an optional weight. Logarithms are clamped at -100. NaN where the input is not a probability.
 ///
 /// [`binary_cross_entropy_with_logits`] is accurate where this function is clamped.
 #[track_caller]
@@ -201,8 +201,8 @@ impl From<Reduction> for KlReduction {
     }
 }
 
-/// The divergence of the target distribution from the input, as its terms `t·(log t - input)`. The input holds
-/// log-probabilities, and so does the target if `log_target` is set. A target probability of 0 gives 0.
+/// The divergence of the target distribution from the input, as its terms `t·(log t - input)`. The input
+/// holds log-probabilities, and so does the target if `log_target` is set. A target probability of 0 gives 0.
 #[track_caller]
 pub fn kl_div(
     input: &Tensor,

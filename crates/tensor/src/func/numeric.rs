@@ -232,8 +232,8 @@ impl Tensor {
         })
     }
 
-    /// Returns true for elements with `|self - other| <= atol + rtol |other|` (PyTorch's defaults are 1e-5 and 1e-8).
-    /// Equal infinities are close; with `equal_nan`, so are two NaN.
+    /// Returns true for elements with `|self - other| <= atol + rtol |other|` (PyTorch's defaults are 1e-5
+    /// and 1e-8). Equal infinities are close; with `equal_nan`, so are two NaN.
     #[track_caller]
     pub fn is_close<'a>(&self, other: impl Into<Arg<'a>>, rtol: f64, atol: f64, equal_nan: bool) -> Tensor {
         let (x, other) = (self, operand(other.into(), self));

@@ -118,8 +118,8 @@ impl Overlapping<'_> {
         (1..n).fold(part(0), |sum, k| sum + part(k))
     }
 
-    /// Sends the cotangents `g` to the positions `chosen` of their windows, by writing all windows and folding
-    /// them. Used for strides above 1, where the slices put back would contain mostly zeros.
+    /// Sends the cotangents `g` to the positions `chosen` of their windows, by writing all windows and
+    /// folding them. Used for strides above 1, where the slices put back would contain mostly zeros.
     fn folded(&self, chosen: &Tensor, g: &Tensor) -> Tensor {
         let each = |f: fn(&Slide) -> i64| self.slides.iter().map(|s| f(s) as usize).collect::<Vec<usize>>();
         let (size, counts) = (each(|s| s.size), self.counts());

@@ -201,9 +201,11 @@ fn plan(
     Ok((name, args, lead, spatial, slides))
 }
 
-/// Largest element of each window over the last `kernel.len()` axes, and its row-major position within these axes.
+/// Largest element of each window over the last `kernel.len()` axes, and its row-major position within these
+/// axes.
 ///
-/// Of equal elements the first is chosen and receives the whole gradient; the first NaN counts as the maximum.
+/// Of equal elements the first is chosen and receives the whole gradient; the first NaN counts as the
+/// maximum.
 #[track_caller]
 pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> (Tensor, Tensor) {
     if x.error().is_some() {
@@ -229,8 +231,8 @@ pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOpti
             let offset = apply1(Take { axis: 0 }, &[&integers(offsets, [product(kernel)]), &in_window]);
             let mut at = offset + integers(starts, &axis[..]);
             if s.padding > 0 {
-                // If all elements equal the padding value, the padding would be chosen; uses the first element
-                // instead.
+                // If all elements equal the padding value, the padding would be chosen; uses the first
+                // element instead.
                 let first: Vec<i64> = (0..s.count).map(|p| s.first(p)).collect();
                 at = at.maximum(&integers(first, &axis[..]));
             }

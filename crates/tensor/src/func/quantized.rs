@@ -83,8 +83,9 @@ fn rounded(x: &Tensor) -> Tensor {
     rounded.flatten(-2, -1).to_dtype(x.dtype())
 }
 
-/// `x · wᵀ` along the last axis, where `w` is the values of `bytes`, `[outputs, inputs]`. The result has the dtype of `x`.
-/// With [`Compute::Bf16`] or [`Compute::Int8`] the activations are rounded first; the gradient is that of the product without rounding.
+/// `x · wᵀ` along the last axis, where `w` is the values of `bytes`, `[outputs, inputs]`. The result has the
+/// dtype of `x`. With [`Compute::Bf16`] or [`Compute::Int8`] the activations are rounded first; the gradient
+/// is that of the product without rounding.
 #[track_caller]
 pub fn quantized_dot(x: &Tensor, bytes: &Tensor, format: Format, compute: Compute) -> Tensor {
     let ins = [x, bytes];
@@ -163,7 +164,8 @@ fn nibbles(bytes: &Tensor) -> Tensor {
     shifted(bytes, &[0, 4], 15)
 }
 
-/// Two bits of each of 256 elements: each 128 elements have 32 bytes, whose bit pairs are four rows of 32 elements.
+/// Two bits of each of 256 elements: each 128 elements have 32 bytes, whose bit pairs are four rows of 32
+/// elements.
 fn pairs(bytes: &Tensor) -> Tensor {
     shifted(&bytes.unflatten(-1, [2, 32]), &[0, 2, 4, 6], 3).flatten(-2, -1)
 }

@@ -17,7 +17,8 @@ pub struct SampleOptions {
     pub temperature: f64,
     /// Number of most likely tokens to choose from; all if `None`.
     pub top_k: Option<usize>,
-    /// Chooses among the smallest set of most likely tokens whose probabilities add up to at least this. 1 is no limit.
+    /// Chooses among the smallest set of most likely tokens whose probabilities add up to at least this. 1 is
+    /// no limit.
     pub top_p: f64,
     /// Chooses among tokens with at least this fraction of the largest probability. 0 is no limit.
     pub min_p: f64,
@@ -74,8 +75,8 @@ pub fn sample_tokens(logits: &Tensor, options: &SampleOptions, generator: Option
     sample_tokens_at(logits, options, &draws)
 }
 
-/// [`sample_tokens`] with explicit random numbers from 0 to 1, one for each row. Sums the probabilities in descending
-/// order, and takes the token at which the sum exceeds the number.
+/// [`sample_tokens`] with explicit random numbers from 0 to 1, one for each row. Sums the probabilities in
+/// descending order, and takes the token at which the sum exceeds the number.
 #[track_caller]
 pub fn sample_tokens_at(logits: &Tensor, options: &SampleOptions, draws: &Tensor) -> Tensor {
     let ins = [logits, draws];
@@ -103,8 +104,8 @@ pub fn sample_tokens_at(logits: &Tensor, options: &SampleOptions, draws: &Tensor
         if temperature == 0.0 {
             return tokens.narrow(-1, 0, 1).squeeze(-1);
         }
-        // A largest logit may be infinite: its difference from itself is NaN, so logits equal to it are handled
-        // separately.
+        // A largest logit may be infinite: its difference from itself is NaN, so logits equal to it are
+        // handled separately.
         let relative = ((&sorted - &most) / temperature).exp();
         let odds = sorted.eq(&most).select(1.0, &relative);
         let before = odds.cumsum(-1) - &odds;

@@ -65,8 +65,8 @@ impl Tensor {
         self.repeat(&[vec![1; missing], repeats.to_vec()].concat())
     }
 
-    /// Repeats each element along an axis, with one number for all or one number per element. Without an axis,
-    /// repeats the elements in row-major order.
+    /// Repeats each element along an axis, with one number for all or one number per element. Without an
+    /// axis, repeats the elements in row-major order.
     #[track_caller]
     pub fn repeat_interleave(&self, repeats: impl Into<Each>, axis: Option<isize>) -> Tensor {
         let (x, axis) = axis.map_or_else(|| (self.reshape([self.numel()]), 0), |a| (self.clone(), a));
