@@ -70,7 +70,8 @@ const MOST_EXECUTABLES: usize = 64;
 #[derive(PartialEq)]
 struct Key {
     types: Vec<Aval>,
-    /// For each layer with a mode, whether it is training; for each parameter, whether it is trained.
+    /// For each layer with a mode: true if it is in training mode. Then, for each parameter: true if it is
+    /// trained.
     settings: Vec<bool>,
     /// Device of the parameters and the batch, if not the CPU.
     device: Option<Device>,

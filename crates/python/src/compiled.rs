@@ -31,9 +31,10 @@ pub(crate) struct CompiledProgram {
     pub(crate) changed: Vec<usize>,
     /// Gradients that the program reads or changes; those that it replaces are results 3.
     pub(crate) gradients: Vec<Gradient>,
-    /// Which arguments required gradients and were leaves, if the program depends on that.
+    /// For each argument: true if it required gradients, and true if it was a leaf. `None` if the program
+    /// does not depend on that.
     pub(crate) arguments_required: Option<Vec<(bool, bool)>>,
-    /// Which cells required gradients; a change makes another program necessary.
+    /// For each cell: true if it required gradients. After a change the program does not apply.
     pub(crate) required: Vec<bool>,
     pub(crate) hooks: Hooks,
     /// Outside locations to which the function assigns other tensors; these tensors are results 4.

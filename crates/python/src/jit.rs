@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Largest number of programs that are kept for a function.
 const MOST: usize = 64;
 
-/// Number of consecutive programs that were used for one call only, after which calls run uncompiled.
+/// Number of consecutive calls without a reusable program after which calls run uncompiled.
 const TRIES: usize = 8;
 
 /// A function that runs as one compiled program for each structure and types of its arguments.

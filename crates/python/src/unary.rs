@@ -113,7 +113,7 @@ plain! {
     isnan "True where elements are NaN." |x| x.is_nan();
     isinf "True where elements are infinite." |x| x.is_inf();
     isfinite "True where elements are neither infinite nor NaN." |x| x.is_finite();
-    signbit "Whether the sign is negative, also of -0." |x| x.copysign_of_one().lt(0.0);
+    signbit "True where the sign is negative, also of -0." |x| x.copysign_of_one().lt(0.0);
     angle "The angle of a complex number." |x| x.angle();
     conj "The complex conjugate." |x| x.conj();
     argwhere "The positions of non-zero elements, one row each." |x| x.nonzero().to(x.device());

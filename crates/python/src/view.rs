@@ -16,8 +16,8 @@ pub(crate) enum View {
     Reshape(Vec<i64>),
     Permute(Vec<isize>),
     Expand(Vec<usize>),
-    /// Elements selected by a function that computes nothing (diagonals, windows, strided access), and
-    /// whether some may be selected more than once.
+    /// Elements selected by a function that computes nothing (diagonals, windows, strided access), and a flag
+    /// that is true if some may be selected more than once.
     Picked(Pick, bool),
     /// The conjugate transpose.
     Adjoint,

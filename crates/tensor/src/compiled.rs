@@ -24,7 +24,7 @@ type Run<'a> = &'a mut dyn FnMut(&Ready, &mut Vec<Argument>) -> Result<Vec<Stora
 /// A function compiled at the types of its arguments, for the device that they are on.
 pub struct Compiled {
     traced: TracedFunction,
-    /// For each captured tensor, whether a run changes it.
+    /// For each captured tensor: true if a run changes it.
     is_written: Vec<bool>,
     ready: Ready,
     types: Vec<Aval>,

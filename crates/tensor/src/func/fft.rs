@@ -8,7 +8,7 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::fft::Fft;
 use gradus_ir::{Class, DType, Error, Result, size};
 
-/// Which transform is divided by the number of elements.
+/// The transform that is divided by the number of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FftNorm {
     /// The inverse.

@@ -172,8 +172,7 @@ impl Tensor {
     }
 
     /// Normalizes each group of channels (axis 1) of each item, over all later axes too, to mean 0 and
-    /// variance
-    /// 1. Then applies weight and bias per channel.
+    /// variance 1; then applies weight and bias per channel.
     #[track_caller]
     pub fn group_norm(
         &self,

@@ -269,7 +269,7 @@ pub fn max_pool(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> Tenso
         Ok(plan) => plan,
         Err(failed) => return failed,
     };
-    // Returns true if the windows tile the input without overlap, and none is partly filled.
+    // The windows tile the input: they do not overlap, and none is partly filled.
     let tiled =
         |s: &Slide| s.stride == s.size && s.dilation == 1 && s.padding == 0 && s.count * s.size <= s.extent;
     if !slides.iter().all(tiled) && product(kernel) <= overlap_pool::MOST {
