@@ -2,9 +2,8 @@
 //!
 //! Values of Gradus never change. A Python tensor is a slot that holds one: `x += 1` stores another value in
 //! the slot. A view is a slot with an [`Alias`], which says which part of another tensor it is: reading it
-//! reads that part, and writing it stores a value with that part replaced in the other tensor. So derivatives
-//! of programs that write in place are correct without further rules, in eager mode and under every
-//! transform.
+//! reads that part, and writing it stores a value with that part replaced in the other tensor. So programs
+//! that write in place have correct derivatives without further rules, under every transform.
 
 use crate::device::{moved, of, other_devices_used};
 use crate::error::{raise, raise_stored, runtime_error, to_exception};
@@ -49,8 +48,7 @@ struct Alias {
     how: View,
     /// The other tensor's stamp when `value` was read from it.
     seen: u64,
-    /// If true, the history of `value` is recorded only here, because `value` was written through a detached
-    /// view.
+    /// If true, `value` was written through a detached view, and only this view has its history.
     own: bool,
     /// If true, it was made while operations were recorded.
     recorded: bool,
@@ -61,8 +59,7 @@ struct Alias {
 /// Longest chain of views that refer to each other; longer ones are composed ([`View::Then`]).
 const DEEP: u32 = 32;
 
-/// Longest chain of views that cannot be composed (of detached views), which are read and written by
-/// recursion.
+/// Longest chain of detached views, which cannot be composed and are read and written by recursion.
 const DEEPEST: u32 = 1000;
 
 /// Computes a view. One made without recording is a leaf, as in PyTorch: no gradient flows to the original.
@@ -127,7 +124,7 @@ impl PyTensor {
     }
 
     /// Returns a view of a chain of [`DEEP`] views relative to the parent of `of`; `None` if the chain is
-    /// short. This bounds the stack for reading and writing through chains, and the time for making a view.
+    /// short. This bounds the depth of recursion through chains, and the time for making a view.
     fn shortened(of: &Bound<'_, PyTensor>, whole: &Tensor, how: &View) -> PyResult<Option<Alias>> {
         let slot = of.get().slot();
         let Some(parent) = slot.alias.as_ref().filter(|parent| parent.depth >= DEEP) else { return Ok(None) };
@@ -206,8 +203,7 @@ impl PyTensor {
         self.slot().alias.is_none()
     }
 
-    /// Returns the tensors that this is a view of, the nearest first, with the views. A gradient is not a
-    /// view.
+    /// Returns the tensors that this is a view of, nearest first, with the views. A gradient is not a view.
     pub(crate) fn ancestry(&self, py: Python<'_>) -> Vec<(Py<PyTensor>, View)> {
         let mut all: Vec<(Py<PyTensor>, View)> = Vec::new();
         let parent = |of: &PyTensor| match &of.slot().alias {
@@ -222,15 +218,13 @@ impl PyTensor {
         all
     }
 
-    /// Returns true if elements of this view may share memory, as in expanded tensors and overlapping
-    /// windows.
+    /// Returns true if elements of this view may share memory, as those of expanded tensors do.
     pub(crate) fn repeats(&self, py: Python<'_>) -> bool {
         self.ancestry(py).iter().any(|(_, how)| how.repeats())
     }
 
-    /// Writes elements to the root of a view whose elements may share memory
-    /// ([`repeats`](PyTensor::repeats)). Returns an error if some do, unless `same` says that all elements
-    /// are equal.
+    /// Writes elements to the root of a view that [`repeats`](PyTensor::repeats). Returns an error if
+    /// elements share memory, unless `same` says that all are equal.
     fn write_elements(&self, py: Python<'_>, seen: u64, new: &Tensor, same: bool) -> PyResult<bool> {
         let chain = self.ancestry(py);
         let Some((root, _)) = chain.last() else { return Ok(true) };
@@ -270,8 +264,7 @@ impl PyTensor {
         slot
     }
 
-    /// Gives the views of this leaf a tensor with the old elements to refer to, before the leaf gets new
-    /// ones.
+    /// Makes the views of this leaf refer to a new tensor with the old elements.
     pub(crate) fn detach_views(&self, py: Python<'_>, old: &Tensor) -> PyResult<()> {
         let left = self.slot().left.take_if(|left| Arc::strong_count(left) > 1 && !gradus::is_tracing());
         if let Some(left) = left {
@@ -394,8 +387,7 @@ impl PyTensor {
         Ok(())
     }
 
-    /// Stores another value, unless another thread has written since stamp `seen`. Returns true if it was
-    /// stored.
+    /// Stores another value and returns true, unless another thread has written since stamp `seen`.
     pub(crate) fn write_since(&self, py: Python<'_>, seen: u64, new: Tensor, same: bool) -> PyResult<bool> {
         let old = self.value(py)?;
         // A write without recording changes only the elements.
@@ -492,8 +484,7 @@ impl PyTensor {
             Slot { value, alias: Some(alias), .. } => match &alias.how {
                 View::At(entries) if !new.is_traced() && !value.is_traced() => {
                     let entries = entries.clone();
-                    // Replaces the view's own value: as another owner of the memory, it would prevent the
-                    // write.
+                    // Replaces the view's value, because a second owner of the memory prevents the write.
                     (*value, alias.seen) = (new.clone(), u64::MAX);
                     entries
                 }
@@ -580,8 +571,7 @@ pub(crate) fn overwriting(old: &Tensor, new: Tensor) -> Tensor {
     new + none
 }
 
-/// Returns a value that later writes do not change: neither to a leaf, nor to an array whose memory it
-/// shares.
+/// Returns a value that later writes to a leaf, or to an array whose memory it shares, do not change.
 pub(crate) fn owned(value: Tensor) -> Tensor {
     let recorded = || value.requires_grad() && gradus::is_grad_enabled();
     let value = if value.is_cell() && !recorded() { value.detach() } else { value };
