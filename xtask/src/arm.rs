@@ -9,7 +9,8 @@ const TARGET: &str = "aarch64-unknown-linux-gnu";
 const LINKER: &str = "aarch64-linux-gnu-gcc";
 const NEEDS: &str = "it needs `qemu-aarch64` (qemu-user), `aarch64-linux-gnu-gcc` and `rustup target add aarch64-unknown-linux-gnu`";
 
-/// Runs the tests of code that touches memory and instructions, and the comparison of the device with the reference.
+/// Runs the tests of code that touches memory and instructions, and the comparison of the device with the
+/// reference.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     // The libraries that programs load at run time are in the same folder as the one that the linker finds.
     let libc = output(Command::new(LINKER).arg("-print-file-name=libc.so"))

@@ -1,10 +1,11 @@
-//! Rule: crates depend on each other only along the arrows listed here.
+//! Rule: a crate depends only on the crates that the table here lists for it. An entry of the table is called
+//! an arrow.
 
 use crate::tree::{Tree, Violation};
 
 const RULE: &str = "arrows";
 
-/// The allowed dependencies. A new crate gets an entry, and a new arrow gets a design record.
+/// The allowed dependencies. A new crate gets an entry, and a new dependency gets a design record.
 const ARROWS: &[(&str, &[&str])] = &[
     ("gradus-scalar", &[]),
     ("gradus-ir", &[]),
@@ -82,10 +83,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Crates that tests of any crate may use: the test kit, and the CPU device, with which other devices are compared.
+/// Crates that tests of any crate may use: the test kit, and the CPU device, with which other devices are
+/// compared.
 const FOR_TESTS: [&str; 2] = ["gradus-testkit", "gradus-cpu"];
 
-/// Every dependency inside the workspace is an arrow of the table.
+/// Checks that every dependency inside the workspace is in the table.
 pub(crate) fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for package in &tree.packages {
@@ -105,7 +107,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Violation> {
             let for_tests = dependency.dev && FOR_TESTS.contains(&name);
             if !allowed.contains(&name) && !for_tests {
                 let what = format!(
-                    "{} must not depend on {name}: move the code, or argue for the arrow in a design record",
+                    "{} must not depend on {name}: move the code, or justify the dependency in a design record",
                     package.name
                 );
                 report(line_of(manifest, name), what);
@@ -115,7 +117,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// The line on which a manifest requests a dependency. Versions shared by the workspace are not requests.
+/// Returns the line on which a manifest requests a dependency. Versions shared by the workspace are not
+/// requests.
 fn line_of(manifest: &str, dependency: &str) -> usize {
     let mut shared = false;
     for (index, line) in manifest.lines().enumerate() {
@@ -151,10 +154,10 @@ mod tests {
     }
 
     #[test]
-    fn refuses_an_arrow_that_is_not_drawn() {
+    fn refuses_a_dependency_that_is_not_listed() {
         let tree = tree("gradus-tensor", &[("gradus-ir", false), ("gradus-nn", false)]);
         let what = "Cargo.toml:6: arrows: gradus-tensor must not depend on gradus-nn: \
-                    move the code, or argue for the arrow in a design record";
+                    move the code, or justify the dependency in a design record";
         assert_eq!(tree.complaints(check), [what]);
     }
 
@@ -172,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn allows_the_arrows_drawn() {
+    fn allows_listed_dependencies() {
         assert!(check(&tree("gradus-lang", &[("gradus-tensor", false), ("gradus-ir", false)])).is_empty());
     }
 }

@@ -1,7 +1,8 @@
 //! `cargo xtask docs`: builds the book in `docs/` into `target/book`.
 //!
-//! Reads the chapters that `docs/SUMMARY.md` lists and writes a page for each, with one stylesheet. Pictures are drawn by
-//! `gradus explain --svg`, and the op reference is printed by an example of `gradus-ir`; neither is kept in the repository.
+//! Reads the chapters that `docs/SUMMARY.md` lists and writes a page for each, with one stylesheet. Pictures
+//! are drawn by `gradus explain --svg`, and the op reference is printed by an example of `gradus-ir`; neither
+//! is kept in the repository.
 
 mod page;
 mod pictures;
@@ -28,7 +29,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     let chapters: Vec<&Chapter> = entries.iter().filter_map(Entry::chapter).collect();
     heading(format_args!("op reference"));
     build(workspace, &["--example", "op_reference"])?;
-    let program = built(workspace, "examples/op_reference");
+    let program = program_path(workspace, "examples/op_reference");
     let reference = output(&mut Command::new(program))?;
     let reference = String::from_utf8(reference).map_err(|error| format!("op reference: {error}"))?;
     heading(format_args!("pictures"));
@@ -37,7 +38,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     // The book is written to another folder and renamed, so that a failed run keeps the last book.
     let (book, aside) = (workspace.target.join("book"), workspace.target.join("book.part"));
     let _ = std::fs::remove_dir_all(&aside);
-    let pictures = Pictures::new(&workspace.root, built(workspace, "gradus"), &aside)?;
+    let pictures = Pictures::new(&workspace.root, program_path(workspace, "gradus"), &aside)?;
     let files: BTreeSet<&str> = chapters.iter().map(|c| c.file.as_str()).collect();
     let mut pages = BTreeMap::new();
     for chapter in &chapters {
@@ -62,7 +63,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds a target with the features of the complete workspace, as the tests do, so that nothing is built twice.
+/// Builds a target with the features of the complete workspace, as the tests do, so that nothing is built
+/// twice.
 fn build(workspace: &Workspace, target: &[&str]) -> Result<(), String> {
     let workspace_wide = ["build", "--quiet", "--workspace", "--exclude", "gradus-bench"];
     let mut command = cargo();
@@ -70,8 +72,8 @@ fn build(workspace: &Workspace, target: &[&str]) -> Result<(), String> {
     output(command.current_dir(&workspace.root)).map(drop)
 }
 
-/// The path of a program that `build` has built.
-fn built(workspace: &Workspace, name: &str) -> PathBuf {
+/// Returns the path of a program that `build` has built.
+fn program_path(workspace: &Workspace, name: &str) -> PathBuf {
     workspace.target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 

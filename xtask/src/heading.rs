@@ -1,4 +1,5 @@
-//! Headings between the steps of a task, with the time since its first step, so that a log shows which steps are slow.
+//! Headings between the steps of a task, with the time since its first step, so that a log shows which steps
+//! are slow.
 
 use std::fmt::Arguments;
 use std::sync::LazyLock;

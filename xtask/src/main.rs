@@ -1,4 +1,5 @@
-//! Repository tasks. `cargo xtask tidy` checks the rules of the repository, `cargo xtask test` runs every test.
+//! Repository tasks. `cargo xtask tidy` checks the rules of the repository, `cargo xtask test` runs every
+//! test.
 
 #![forbid(unsafe_code)]
 
@@ -49,7 +50,7 @@ Commands:
   arm     run the CPU device's tests on 64-bit ARM, emulated by qemu-aarch64, not part of `test`
   mutants change the source in small ways and report changes that no test detects, not part of `test` (needs
           cargo-mutants)
-            [K/N]      mutants K, K + N, K + 2 N … (by default 0/60, about 80 of them)
+            [K/N]      mutants K, K + N, K + 2 N … (by default 1/100, about 50 of them)
   swiftshader
           run the tests of WebGPU devices on Chromium's software driver, not part of `test`
   targets type-check the library for macOS and Windows, not part of `test`

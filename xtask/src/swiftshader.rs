@@ -1,4 +1,4 @@
-//! `cargo xtask swiftshader`: tests WebGPU devices on SwiftShader, the Vulkan driver in software that Chromium contains.
+//! `cargo xtask swiftshader`: tests WebGPU devices on SwiftShader, Chromium's software driver for Vulkan.
 
 use crate::heading::heading;
 use crate::workspace::{Workspace, cargo};

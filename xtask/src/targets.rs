@@ -1,4 +1,5 @@
-//! `cargo xtask targets`: type-checks the library for systems whose GPU interface is not Vulkan. Nothing is linked or run.
+//! `cargo xtask targets`: type-checks the library for systems whose GPU interface is not Vulkan. Nothing is
+//! linked or run.
 
 use crate::heading::heading;
 use crate::toolchain;

@@ -28,7 +28,7 @@ const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
     words::machine_paths,
     openings::openings,
     retired::retired,
-    safety::homes,
+    safety::confined,
     safety::reasons,
     safety::invariants,
     catalog::unlisted,

@@ -1,12 +1,12 @@
-//! Finds a compiler for another target: the installed one if it has the target's standard library, else Debian's, which is
-//! unpacked below the target folder and builds that library from source.
+//! Finds a compiler for another target: the installed one if it has the target's standard library, else
+//! Debian's, which is unpacked below the target folder and builds that library from source.
 
 use crate::heading::heading;
 use crate::workspace::{Workspace, cargo, output};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Environment variable with the compiler to use, if it is not the one that cargo finds.
+/// Environment variable with the compiler to use instead of `RUSTC` or `rustc`.
 const COMPILER: &str = "GRADUS_TARGET_RUSTC";
 
 /// Debian's packages of a compiler with the source of its standard library. Their own libraries are added.
@@ -28,7 +28,8 @@ enum Standard {
 }
 
 impl Toolchain {
-    /// A cargo command for this target, which builds the standard library first if only its source is available.
+    /// Makes a cargo command for this target, which builds the standard library first if only its source is
+    /// available.
     pub(crate) fn cargo(&self, workspace: &Workspace, verb: &str, target: &str) -> Command {
         let mut command = cargo();
         command.args([verb, "--target", target]).env("RUSTC", &self.rustc).current_dir(&workspace.root);
@@ -37,7 +38,7 @@ impl Toolchain {
             command.env(format!("CARGO_TARGET_{name}_LINKER"), linker);
         }
         if self.standard == Standard::Source {
-            // Only unstable options build the standard library.
+            // Building the standard library is an unstable option; `RUSTC_BOOTSTRAP` allows it.
             command.args(["-Z", "build-std=std,panic_abort"]).env("RUSTC_BOOTSTRAP", "1");
         }
         command
@@ -79,13 +80,13 @@ fn standard_library(sysroot: &Path, target: &str) -> Option<Standard> {
     }
 }
 
-/// The linker `rust-lld` of a toolchain.
+/// Returns the linker `rust-lld` of a toolchain.
 fn linker(sysroot: &Path) -> Option<PathBuf> {
     let folders = std::fs::read_dir(sysroot.join("lib/rustlib")).ok()?;
     folders.flatten().map(|f| f.path().join("bin/rust-lld")).find(|path| path.is_file())
 }
 
-/// The compiler that was unpacked into a folder.
+/// Returns the compiler that was unpacked into a folder, or `None` if there is none.
 fn unpacked(folder: &Path) -> Option<PathBuf> {
     let rustc = folder.join("rustc");
     rustc.is_file().then_some(rustc)
@@ -121,7 +122,7 @@ fn unpack(folder: &Path) -> Result<PathBuf, String> {
     unpacked(folder).ok_or_else(|| "the compiler was not unpacked".to_string())
 }
 
-/// The packages, and those of the compiler's own libraries that they depend on.
+/// Returns the names of the packages, and of the compiler's own libraries that they depend on.
 fn with_needed() -> Result<Vec<String>, String> {
     let mut all: Vec<String> = PACKAGES.iter().map(|p| p.to_string()).collect();
     let mut at = 0;
@@ -137,7 +138,7 @@ fn with_needed() -> Result<Vec<String>, String> {
     Ok(all)
 }
 
-/// The compiler's own libraries among the dependencies that `apt-cache depends` prints.
+/// Returns the compiler's own libraries among the dependencies that `apt-cache depends` prints.
 fn needed(text: &str) -> Vec<String> {
     let names = text.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     names

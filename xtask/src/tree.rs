@@ -1,4 +1,5 @@
-//! The tree that the rules of tidy check: the text of every file that git tracks or would add, and the packages.
+//! The tree that the rules of tidy check: the text of every file that git tracks or would add, and the
+//! packages.
 
 use crate::tidy::mask;
 use crate::workspace::{Package, Workspace, output};
@@ -68,9 +69,10 @@ impl Tree {
         paths.dedup(); // git lists a file in conflict once per side
         let mut files = Vec::new();
         for path in paths {
-            let place = workspace.root.join(path);
-            if place.is_file() {
-                let bytes = std::fs::read(&place).map_err(|error| format!("cannot read {path}: {error}"))?;
+            let location = workspace.root.join(path);
+            if location.is_file() {
+                let bytes =
+                    std::fs::read(&location).map_err(|error| format!("cannot read {path}: {error}"))?;
                 files.push(File::new(path, String::from_utf8(bytes).unwrap_or_default()));
             }
         }
@@ -88,13 +90,13 @@ impl Tree {
 
 #[cfg(test)]
 impl Tree {
-    /// A tree of the given paths and texts.
+    /// Makes a tree of these paths and texts.
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let files = files.iter().map(|(path, text)| File::new(path, (*text).to_owned())).collect();
         Self { files, packages: Vec::new() }
     }
 
-    /// The messages of a rule about this tree.
+    /// Returns the messages of a rule about this tree.
     pub(crate) fn complaints(&self, rule: fn(&Tree) -> Vec<Violation>) -> Vec<String> {
         rule(self).iter().map(Violation::to_string).collect()
     }

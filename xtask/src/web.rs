@@ -17,7 +17,7 @@ pub(crate) enum Tests {
     Required,
 }
 
-/// Builds the module and the package around it, and runs their tests.
+/// Builds the module, the package and its page. Then runs their tests, if `tests` selects any.
 pub(crate) fn run(workspace: &Workspace, profile: Profile, tests: Tests) -> Result<(), String> {
     let module = wasm::build(workspace, profile)?;
     let web = workspace.root.join("web");
@@ -26,7 +26,7 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, tests: Tests) -> Resu
     std::fs::create_dir_all(&dist).map_err(failed)?;
     std::fs::copy(&module, dist.join("gradus.wasm")).map_err(failed)?;
     npm(&web, &["ci", "--no-audit", "--no-fund"], &[])?;
-    // A module for tests exceeds the size limit of the page, and compressing it takes minutes.
+    // The fast module exceeds the size limit of the page, and compressing it takes minutes.
     let script =
         |name: &str| if profile == Profile::Fast { format!("{name}:plain") } else { name.to_string() };
     npm(&web, &["run", &script("build")], &[])?;

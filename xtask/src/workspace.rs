@@ -27,11 +27,11 @@ pub(crate) struct Package {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// If true, only its tests and examples need it.
+    /// If true, only tests and examples of the dependent package need it.
     pub(crate) dev: bool,
 }
 
-/// The cargo that runs this task, so that every step uses the same toolchain.
+/// Returns a command for the cargo that runs this task, so that every step uses the same toolchain.
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

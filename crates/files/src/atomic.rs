@@ -22,19 +22,19 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
 /// As [`write()`], with a function that writes the content in parts.
 pub fn write_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let Some(name) = path.file_name() else { return Err(failed(path, "is not a file name")) };
-    // The temporary file is in the same folder, because renaming does not cross file systems. Its name contains
-    // the process number, so that two processes do not collide.
-    let aside = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
+    // The temporary file is in the same folder, because renaming does not cross file systems. Its name
+    // contains the process number, so that two processes do not collide.
+    let temporary = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
     let cannot = |e: std::io::Error| failed(path, format!("cannot be written: {e}"));
     let write = || {
-        let mut file = BufWriter::new(File::create(&aside).map_err(cannot)?);
+        let mut file = BufWriter::new(File::create(&temporary).map_err(cannot)?);
         content(&mut file)?;
         // Syncs the content before renaming: otherwise a crash of the machine could leave a name without
         // content.
         file.into_inner().map_err(|e| cannot(e.into_error()))?.sync_all().map_err(cannot)?;
-        fs::rename(&aside, path).and_then(|()| sync_folder(path)).map_err(cannot)
+        fs::rename(&temporary, path).and_then(|()| sync_folder(path)).map_err(cannot)
     };
-    write().inspect_err(|_| drop(fs::remove_file(&aside)))
+    write().inspect_err(|_| drop(fs::remove_file(&temporary)))
 }
 
 /// Removes temporary files of processes that ended before renaming them. The caller must know that no other

@@ -94,8 +94,8 @@ pub(crate) fn is_word(field: &str) -> bool {
     field.parse::<f64>().is_err()
 }
 
-/// Splits a line into fields, without surrounding spaces; quotes may contain commas, and a doubled quote is one
-/// quote.
+/// Splits a line into fields, without surrounding spaces; quotes may contain commas, and a doubled quote is
+/// one quote.
 fn fields(line: &str, separator: char) -> std::result::Result<Vec<Cow<'_, str>>, String> {
     if separator != ',' {
         return Ok(line.split_whitespace().map(Cow::from).collect());

@@ -5,28 +5,29 @@ use gradus_tensor::Tensor;
 use std::num::ParseFloatError;
 use std::str::FromStr;
 
-/// The bound up to which floats hold every integer: 2^53. A number that is read as this value may have been the
-/// next integer.
-const WHOLE_FLOATS: f64 = 9_007_199_254_740_992.0;
+/// 2^53: `f64` holds every integer of smaller magnitude. A number that is read as 2^53 may have been larger
+/// by 1.
+const EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
 
 /// A number, and its exact value if it is a 64-bit integer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Digits {
     pub(crate) float: f64,
-    whole: Option<i64>,
+    integer: Option<i64>,
 }
 
 impl Digits {
-    pub(crate) fn new(float: f64, vast: impl FnOnce() -> Option<i64>) -> Digits {
-        let whole = match float.abs() < WHOLE_FLOATS {
+    /// Makes a number. `exact` returns its integer; it is called only if the float may be rounded.
+    pub(crate) fn new(float: f64, exact: impl FnOnce() -> Option<i64>) -> Digits {
+        let integer = match float.abs() < EXACT_INTEGERS {
             true => (float.fract() == 0.0).then_some(float as i64),
-            false => vast(),
+            false => exact(),
         };
-        Digits { float, whole }
+        Digits { float, integer }
     }
 
-    fn is_vast(&self) -> bool {
-        self.whole.is_some() && self.float.abs() >= WHOLE_FLOATS
+    fn is_large_integer(&self) -> bool {
+        self.integer.is_some() && self.float.abs() >= EXACT_INTEGERS
     }
 }
 
@@ -41,7 +42,7 @@ impl FromStr for Digits {
 /// Converts the numbers to floats. Converts them to integers instead if `whole` is set and some number would
 /// lose digits as a float.
 pub(crate) fn tensor(all: &[Digits], shape: Vec<usize>, whole: bool) -> Tensor {
-    let exact = if whole && all.iter().any(Digits::is_vast) { exactly(all) } else { None };
+    let exact = if whole && all.iter().any(Digits::is_large_integer) { all_integers(all) } else { None };
     match exact {
         Some(exact) => Tensor::from_slice(&exact, shape),
         None => Tensor::from_slice(&all.iter().map(|d| d.float).collect::<Vec<_>>(), shape),
@@ -49,9 +50,9 @@ pub(crate) fn tensor(all: &[Digits], shape: Vec<usize>, whole: bool) -> Tensor {
 }
 
 /// Converts the numbers to an integer dtype; returns an error if one does not fit.
-pub(crate) fn whole(all: &[Digits], shape: Vec<usize>, dtype: DType) -> Result<Tensor, String> {
-    let Some(exact) = exactly(all) else {
-        let odd = all.iter().find(|d| d.whole.is_none()).map_or(f64::NAN, |d| d.float);
+pub(crate) fn integers(all: &[Digits], shape: Vec<usize>, dtype: DType) -> Result<Tensor, String> {
+    let Some(exact) = all_integers(all) else {
+        let odd = all.iter().find(|d| d.integer.is_none()).map_or(f64::NAN, |d| d.float);
         return Err(format!("has {odd}, which is not an integer of type {dtype}"));
     };
     let tensor = Tensor::from_slice(&exact, shape).to_dtype(dtype);
@@ -62,6 +63,6 @@ pub(crate) fn whole(all: &[Digits], shape: Vec<usize>, dtype: DType) -> Result<T
     }
 }
 
-fn exactly(all: &[Digits]) -> Option<Vec<i64>> {
-    all.iter().map(|d| d.whole).collect()
+fn all_integers(all: &[Digits]) -> Option<Vec<i64>> {
+    all.iter().map(|d| d.integer).collect()
 }

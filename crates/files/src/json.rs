@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Reads the tensor in a file: a list, an object `{"shape", "dtype", "data"}`, or one of these under its name.
-/// With `whole`, integers that floats cannot hold are read as integers.
+/// Reads the tensor in a file: a list, an object `{"shape", "dtype", "data"}`, or one of these under its
+/// name. With `whole`, integers that floats cannot hold are read as integers.
 pub fn read(path: &Path, name: &str, whole: bool) -> Result<Tensor> {
     let value: Value = serde_json::from_slice(&crate::bytes(path)?)
         .map_err(|e| failed(path, format!("is not valid JSON: {e}")))?;
@@ -24,7 +24,8 @@ pub fn read(path: &Path, name: &str, whole: bool) -> Result<Tensor> {
     from_value(value, whole).map_err(|why| failed(path, why))
 }
 
-/// Converts a value to a tensor; without a dtype, `whole` numbers keep all their digits.
+/// Converts a value to a tensor. With `whole`, and if the value states no dtype, integers that floats cannot
+/// hold stay integers.
 pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, String> {
     let Value::Object(described) = value else {
         let (numbers, shape) = list(value)?;
@@ -46,7 +47,7 @@ pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, Str
     let (numbers, own) = list(described.get("data").ok_or("has no `data`")?)?;
     let pairs = own.last() == Some(&2) && shape.as_ref().is_none_or(|s| s.len() + 1 == own.len());
     let tensor = match dtype {
-        Some(dtype) if dtype.class() == Class::Int => digits::whole(&numbers, own, dtype)?,
+        Some(dtype) if dtype.class() == Class::Int => digits::integers(&numbers, own, dtype)?,
         Some(dtype) if dtype.is_complex() && pairs => {
             let both = digits::tensor(&numbers, own, false);
             let part = |i| both.narrow(-1, i, 1).squeeze(-1);
@@ -86,6 +87,7 @@ pub fn from_literal(text: &str, whole: bool) -> std::result::Result<Tensor, Stri
     from_value(&value, whole)
 }
 
+/// Returns the numbers in nested lists, in row-major order, and the shape.
 fn list(value: &Value) -> std::result::Result<(Vec<Digits>, Vec<usize>), String> {
     fn level(
         value: &Value,
@@ -167,7 +169,8 @@ pub(crate) fn real_items(path: &Path, tensor: &Tensor) -> Result<Vec<String>> {
     items(tensor)
 }
 
-/// Formats a number for JSON; very large and very small ones with an exponent.
+/// Formats a number for JSON; very large and very small ones with an exponent. `own` is the number in its own
+/// type, which determines the digits.
 fn number(x: f64, own: &(impl std::fmt::Display + std::fmt::LowerExp)) -> String {
     match x {
         x if x.is_nan() => "\"NaN\"".into(),

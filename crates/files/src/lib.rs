@@ -8,7 +8,8 @@ pub mod gguf;
 pub mod idx;
 pub mod json;
 pub mod npy;
-// The archive crate requests random numbers from the browser page, and pages open no archives.
+// Not in the browser: the archive crate would request random numbers from the page, and pages open no
+// archives.
 #[cfg(not(target_arch = "wasm32"))]
 pub mod npz;
 pub mod png;
@@ -36,7 +37,7 @@ pub struct Wanted<'a> {
     pub name: &'a str,
     /// Number of axes, if known.
     pub rank: Option<usize>,
-    /// If true, it is a relation, whose table holds facts.
+    /// If true, the tensor is a relation, and a table lists its facts.
     pub relation: bool,
     /// The sizes of its axes, as far as known.
     pub extents: &'a [Option<usize>],
@@ -177,7 +178,7 @@ pub fn text(path: &Path) -> Result<String> {
     String::from_utf8(bytes(path)?).map_err(|_| failed(path, "is not UTF-8 text"))
 }
 
-/// Returns elements as floats, for any dtype but complex ones.
+/// Returns the elements as floats; a complex dtype is an error.
 pub fn numbers(path: &Path, tensor: &Tensor) -> Result<Vec<f64>> {
     if tensor.dtype().is_complex() {
         return Err(failed(path, "cannot hold complex numbers"));

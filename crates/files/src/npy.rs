@@ -7,7 +7,7 @@ use std::path::Path;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Our dtypes and NumPy's kind and size. Dtypes that NumPy lacks are written as the next larger one.
+/// Dtypes with NumPy's letter and size. `bf16`, which NumPy lacks, is written as `f32`.
 const DTYPES: &[(DType, &str)] = &[
     (DType::F32, "f4"),
     (DType::F64, "f8"),
@@ -87,7 +87,7 @@ pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
     }
     let (order, word) = descr.split_at_checked(1).ok_or("has no type")?;
     let known = DTYPES.iter().find(|d| d.1 == word).map(|d| d.0);
-    // Integers of sizes without a dtype, by their bytes.
+    // Integer types without a dtype, with their sizes in bytes; they are read as `i64`.
     let others = [("i2", 2), ("u2", 2), ("u8", 8)];
     let other = others.iter().find(|o| o.0 == word);
     let size = known.map(DType::size).or(other.map(|o| o.1));
@@ -112,7 +112,7 @@ pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
     };
     let widened: Vec<u8>;
     let elements = if other.is_some() {
-        widened = whole(elements, size, word.starts_with('i'))?;
+        widened = widen(elements, size, word.starts_with('i'))?;
         &widened[..]
     } else {
         elements
@@ -131,7 +131,7 @@ pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
 }
 
 /// Converts integers of `size` bytes to 64 bits; returns an error if one does not fit.
-fn whole(elements: &[u8], size: usize, signed: bool) -> std::result::Result<Vec<u8>, String> {
+fn widen(elements: &[u8], size: usize, signed: bool) -> std::result::Result<Vec<u8>, String> {
     let mut out = Vec::with_capacity(elements.len() / size * 8);
     for e in elements.chunks(size) {
         let negative = signed && e.last().is_some_and(|b| b & 0x80 != 0);

@@ -20,7 +20,7 @@ fn open(path: &Path) -> Result<ZipArchive<Cursor<Vec<u8>>>> {
 }
 
 /// Unpacks one array. The sizes in an archive are not trusted, so the limit is checked while unpacking.
-fn unpacked<R: Read>(path: &Path, name: &str, file: ZipFile<'_, R>) -> Result<Tensor> {
+fn unpack<R: Read>(path: &Path, name: &str, file: ZipFile<'_, R>) -> Result<Tensor> {
     let mut array = Vec::new();
     let read = file.take(MOST_BYTES + 1).read_to_end(&mut array);
     read.map_err(|e| failed(path, format!("`{name}` is damaged: {e}")))?;
@@ -39,7 +39,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>> {
         let entry = archive.by_index(i).map_err(|e| damaged(path, e))?;
         let full = entry.name().map_err(|e| damaged(path, e))?.into_owned();
         let name = full.strip_suffix(".npy").unwrap_or(&full).to_string();
-        let array = unpacked(path, &name, entry)?;
+        let array = unpack(path, &name, entry)?;
         all.push((name, array));
     }
     Ok(all)
@@ -53,7 +53,7 @@ pub(crate) fn read_one(path: &Path, wanted: &str) -> Result<Tensor> {
     let name = chosen(path, wanted, &names)?;
     let full = if archive.index_for_name(&name).is_some() { name.clone() } else { format!("{name}.npy") };
     let entry = archive.by_name(&full).map_err(|e| damaged(path, e))?;
-    unpacked(path, &name, entry)
+    unpack(path, &name, entry)
 }
 
 /// Writes named arrays atomically, uncompressed as `numpy.savez` does.

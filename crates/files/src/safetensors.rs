@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Text metadata of a file.
 pub type Notes = BTreeMap<String, String>;
 
-/// Our dtypes and those of the format. Others cannot be exchanged.
+/// Dtypes and their equivalents in the format. Other dtypes can be neither written nor read.
 const DTYPES: &[(DType, Dtype)] = &[
     (DType::F32, Dtype::F32),
     (DType::F64, Dtype::F64),
@@ -36,7 +36,7 @@ const SUM: &str = "crc32.";
 /// tensors and notes give the same bytes, in any order.
 pub fn write(path: impl AsRef<Path>, tensors: &[(String, Tensor)], notes: &Notes) -> Result<()> {
     let path = path.as_ref();
-    let (header, order) = arranged(path, tensors, notes)?;
+    let (header, order) = header_and_order(path, tensors, notes)?;
     atomic::write_with(path, |file| {
         let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(|e| atomic::failed(path, e));
         put(&header)?;
@@ -47,13 +47,17 @@ pub fn write(path: impl AsRef<Path>, tensors: &[(String, Tensor)], notes: &Notes
 
 /// Serializes tensors and notes, as [`write()`] does.
 pub fn to_bytes(tensors: &[(String, Tensor)], notes: &Notes) -> Result<Vec<u8>> {
-    let (mut file, order) = arranged(Path::new("safetensors"), tensors, notes)?;
+    let (mut file, order) = header_and_order(Path::new("safetensors"), tensors, notes)?;
     order.iter().try_for_each(|t| t.to_bytes().map(|bytes| file.extend(bytes)))?;
     Ok(file)
 }
 
 /// Returns the header of a file with its length, and the tensors in the order of the file.
-fn arranged(path: &Path, tensors: &[(String, Tensor)], notes: &Notes) -> Result<(Vec<u8>, Vec<Tensor>)> {
+fn header_and_order(
+    path: &Path,
+    tensors: &[(String, Tensor)],
+    notes: &Notes,
+) -> Result<(Vec<u8>, Vec<Tensor>)> {
     // Large element sizes first, so that all are aligned.
     let mut order: Vec<&(String, Tensor)> = tensors.iter().collect();
     order.sort_by_key(|(name, t)| (Reverse(t.dtype().size()), name));
@@ -68,10 +72,11 @@ fn arranged(path: &Path, tensors: &[(String, Tensor)], notes: &Notes) -> Result<
         };
         let bytes = t.to_bytes().map_err(refused)?;
         notes.insert(format!("{SUM}{name}"), crc32fast::hash(&bytes).to_string());
-        let place = json!([from, from + bytes.len()]);
+        let range = json!([from, from + bytes.len()]);
         from += bytes.len();
-        let row = json!({ "dtype": theirs.to_string(), "shape": t.shape().to_vec(), "data_offsets": place });
-        if header.insert(name.to_string(), row).is_some() {
+        let entry =
+            json!({ "dtype": theirs.to_string(), "shape": t.shape().to_vec(), "data_offsets": range });
+        if header.insert(name.to_string(), entry).is_some() {
             return Err(refused(Error::value("the name", "occurs twice")));
         }
     }
@@ -109,7 +114,7 @@ impl Reader {
     fn new(path: PathBuf, bytes: Box<dyn Deref<Target = [u8]> + Send + Sync>) -> Result<Reader> {
         let (header, metadata) = match SafeTensors::read_metadata(&bytes) {
             Ok(read) => read,
-            Err(e) => return Err(atomic::failed(&path, explained(&bytes, e))),
+            Err(e) => return Err(atomic::failed(&path, describe_fault(&bytes, e))),
         };
         let notes = metadata.metadata().iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();
         Ok(Reader { path, bytes, from: 8 + header, header: metadata, notes })
@@ -131,8 +136,8 @@ impl Reader {
         self.header.offset_keys()
     }
 
-    /// Returns the name under which a training checkpoint stores a parameter: `average.W` if it has averages of the
-    /// parameters, else `model.W`. The tensor may not exist.
+    /// Returns the name under which a training checkpoint stores a parameter: `average.W` if the checkpoint
+    /// has averages of parameters, else `model.W`. The tensor may not exist.
     pub fn stored(&self, parameter: &str) -> String {
         let averages = self.header.offset_keys().iter().any(|n| n.starts_with("average."));
         format!("{}.{parameter}", if averages { "average" } else { "model" })
@@ -153,8 +158,8 @@ impl Reader {
     /// Reads a tensor; its checksum is verified if the file has one.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
         let aval = self.aval(name)?;
-        let places = self.header.info(name).map(|i| i.data_offsets);
-        let bytes = places.and_then(|(from, to)| self.bytes.get(self.from + from..self.from + to));
+        let ranges = self.header.info(name).map(|i| i.data_offsets);
+        let bytes = ranges.and_then(|(from, to)| self.bytes.get(self.from + from..self.from + to));
         let Some(bytes) = bytes else {
             return Err(self.failed(format!("`{name}` is outside of the file")));
         };
@@ -174,7 +179,7 @@ impl Reader {
 }
 
 /// Describes the fault of a file. If the file is too short, names the incomplete tensor.
-fn explained(bytes: &[u8], e: SafeTensorError) -> String {
+fn describe_fault(bytes: &[u8], e: SafeTensorError) -> String {
     let header = || {
         let n = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
         let n = usize::try_from(n).ok()?;

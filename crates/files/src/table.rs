@@ -16,7 +16,7 @@ fn separator(path: &Path) -> char {
     if ending(path) == "csv" { ',' } else { ' ' }
 }
 
-/// A heading is a first line of words only.
+/// Returns true if a first line is a heading: no field is a number.
 fn words(first: &[Cow<'_, str>]) -> bool {
     first.iter().all(|f| is_word(f))
 }
@@ -38,8 +38,8 @@ pub(crate) fn read(path: &Path, rank: Option<usize>, whole: bool) -> Result<Tens
     Ok(digits::tensor(&numbers, shape, whole))
 }
 
-/// Writes one row per line; a scalar is one row, a list one column. Booleans are written as the indices of true
-/// elements.
+/// Writes one row per line; a scalar is one row, a list one column. Booleans are written as the indices of
+/// true elements.
 pub(crate) fn write(path: &Path, tensor: &Tensor, separator: char) -> Result<()> {
     let shape = tensor.check()?.shape().to_vec();
     let mut text = String::new();
@@ -89,7 +89,8 @@ impl Facts {
         self.numbers.iter().max().map_or(0, |n| n.saturating_add(1))
     }
 
-    /// Converts the relation to booleans. Axes of unknown size have the size `domain`, or as many as needed.
+    /// Converts the relation to booleans. Axes of unknown size have the size `domain`, or more if a fact
+    /// needs it.
     pub fn tensor(&self, extents: &[Option<usize>], domain: usize) -> Result<Tensor> {
         let columns = if self.columns == 0 { extents.len() } else { self.columns };
         if !extents.is_empty() && extents.len() != columns {
@@ -104,7 +105,7 @@ impl Facts {
             let why = format!("needs a relation of {shape:?}, more than {MOST_ELEMENTS} elements in total");
             return Err(failed(&self.path, why));
         };
-        let mut truth = vec![false; count];
+        let mut holds = vec![false; count];
         for fact in self.numbers.chunks(columns.max(1)) {
             let mut at = 0;
             for (i, n) in fact.iter().zip(&shape) {
@@ -114,9 +115,9 @@ impl Facts {
                 at = at * n + i;
             }
             let fact =
-                truth.get_mut(at).ok_or_else(|| Error::value("a fact", "is outside of its relation"))?;
+                holds.get_mut(at).ok_or_else(|| Error::value("a fact", "is outside of its relation"))?;
             *fact = true;
         }
-        Ok(Tensor::from_slice(&truth, shape))
+        Ok(Tensor::from_slice(&holds, shape))
     }
 }

@@ -1,4 +1,4 @@
-//! Tokenization of texts by words, numbered by a vocabulary file next to the text or made from it.
+//! Splits texts into words and numbers them, by a vocabulary file next to the text or in order of appearance.
 
 use crate::atomic::{self, failed};
 use crate::text;
@@ -69,7 +69,7 @@ impl Tokens {
     }
 }
 
-/// Reads the tokens: one-hot rows, position by vocabulary, or only the numbers if one axis is requested.
+/// Reads the tokens as one-hot rows, `[position, word]`, or as their numbers if one axis is requested.
 pub(crate) fn read(path: &Path, rank: Option<usize>) -> Result<Tensor> {
     let tokens = Tokens::read(path)?;
     match rank {

@@ -235,7 +235,7 @@ fn rows_as_lines() {
 }
 
 #[test]
-fn what_another_thread_changes_meanwhile_is_written_as_it_was() {
+fn a_cell_that_another_thread_changes_is_written_in_one_state() {
     let folder = Folder::new("meanwhile");
     let (path, done) = (folder.0.join("a.safetensors"), std::sync::atomic::AtomicBool::new(false));
     let order = std::sync::atomic::Ordering::Relaxed;
@@ -254,7 +254,7 @@ fn what_another_thread_changes_meanwhile_is_written_as_it_was() {
             let found = t.map(|t| values(&t)).unwrap_or_default();
             if found.len() != 4096 || found.iter().any(|v| *v != found[0]) {
                 done.store(true, order);
-                panic!("torn");
+                panic!("the file mixes elements of two states");
             }
         }
         done.store(true, order);

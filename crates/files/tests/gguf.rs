@@ -1,5 +1,5 @@
-//! GGUF files: files of the package `gguf` are read bit for bit, written files can be read back, damaged files
-//! are rejected.
+//! GGUF files: files of the package `gguf` are read bit for bit, written files can be read back, damaged
+//! files are rejected.
 
 use gradus_files::gguf::{Content, Entry, Format, Kind, Metadata, Reader, Value, write};
 use gradus_ir::{DType, Shape};
@@ -43,7 +43,7 @@ fn all_formats_dequantize_to_the_bits_of_the_package() {
         assert_eq!(bits(&found), bits(&expected), "{}", format.name());
         assert!(bits(&found).iter().any(|b| *b != bits(&found)[0]), "{}", format.name());
     }
-    // Formats of one element keep their dtype.
+    // Formats whose blocks have one element keep their dtype.
     assert_eq!(file.tensor("BF16").unwrap().dtype(), DType::BF16);
     assert_eq!(file.tensor("F16").unwrap().dtype(), DType::F16);
     let stored = file.stored("Q4_K").unwrap();
@@ -113,7 +113,7 @@ fn what_is_written_comes_back() {
     assert_eq!(again.tensor("own").unwrap().to_vec2::<i64>().unwrap(), [[0, 0], [1, 1], [2, 2]]);
 }
 
-/// A valid file with one tensor of eight bytes per name, and the positions that tests change.
+/// Returns a valid file with one tensor of eight bytes per name.
 fn small(names: &[&str]) -> Vec<u8> {
     let out = Temporary::new(&format!("small-{}", names.concat()));
     let mut metadata = Metadata::new();
@@ -141,8 +141,9 @@ fn hostile_headers_are_refused_with_their_reason() {
     };
     let put =
         |at: usize, value: u64| move |b: &mut Vec<u8>| b[at..at + 8].copy_from_slice(&value.to_le_bytes());
-    // Header: magic, version, tensors at 8, entries at 16, then "k": length 24, byte 32, type 33, array of type 37, count 41,
-    // length 49, text 57; table from 59: length, name 67, axes 68, extent 72, format 80, offset 84; the second from 92.
+    // Header: magic, version, tensors at 8, entries at 16, then "k": length 24, byte 32, type 33, array of
+    // type 37, count 41, length 49, text 57; table from 59: length, name 67, axes 68, extent 72, format 80,
+    // offset 84; the second from 92.
     refused(&|b| b[0] = b'X', "is not a GGUF file");
     refused(&|b| b.truncate(3), "is not a GGUF file");
     refused(&|b| b[4] = 1, "has GGUF version 1");
@@ -159,7 +160,7 @@ fn hostile_headers_are_refused_with_their_reason() {
     refused(&put(72, 0), "impossible extents");
     refused(&|b| b[80] = 99, "in format 99, which is not supported");
     refused(&|b| b[80] = 2, "needs a multiple of 32");
-    refused(&put(84, 1), "that 32 does not divide");
+    refused(&put(84, 1), "at offset 1, which is not a multiple of 32");
     refused(&put(84, 1 << 40), "tensor `a` is incomplete");
     refused(&put(84, u64::MAX - 31), "tensor `a` is incomplete");
     refused(&put(84, 32), "tensors `a` and `b` that overlap");

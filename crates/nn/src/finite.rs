@@ -1,5 +1,5 @@
-//! Finds the origin of a NaN or an infinity. Runs a graph op by op, including loop iterations, and traces back
-//! from the value that is not finite.
+//! Finds the origin of a NaN or an infinity. Runs a graph op by op, including loop iterations, and traces
+//! back from the value that is not finite.
 
 use gradus_ir::graph::Id;
 use gradus_ir::ops::Form;
@@ -27,9 +27,9 @@ pub(crate) fn is_finite(t: &Tensor) -> Result<bool> {
     t.all_finite().item()
 }
 
-/// Describes the origin of the first output that is not finite; `None` if all outputs are finite. The origin is
-/// an op whose result is more severe than all its operands. Values that depend only on constants are considered
-/// intended. `names` are the names of the inputs.
+/// Describes the origin of the first output that is not finite; `None` if all outputs are finite. The origin
+/// is an op whose result is more severe than all its operands. Values that depend only on constants are
+/// ignored, because they are intended. `names` are the names of the inputs.
 pub(crate) fn explain(graph: &Graph, ins: &[Tensor], names: &[String]) -> Result<Option<String>> {
     let run = Run::new(graph, ins, &vec![false; ins.len()])?;
     let Some(source) = run.first_source()? else { return Ok(None) };
@@ -37,7 +37,7 @@ pub(crate) fn explain(graph: &Graph, ins: &[Tensor], names: &[String]) -> Result
         Source::Op(text) => text,
         Source::Input(at) => {
             let name = names.get(at).map_or("", String::as_str);
-            format!("{name} ({}) was not finite to begin with", graph.aval(graph.inputs()[at].1))
+            format!("{name} ({}) was not finite before the step", graph.aval(graph.inputs()[at].1))
         }
     }))
 }
@@ -50,7 +50,7 @@ enum Source {
     Op(String),
 }
 
-/// A graph with all its values.
+/// A graph with the values of all its nodes.
 struct Run<'g> {
     graph: &'g Graph,
     values: Vec<Vec<Tensor>>,
@@ -67,7 +67,7 @@ struct Iterations<'g> {
 }
 
 impl<'g> Run<'g> {
-    /// Evaluates a graph; `fixed` says which inputs are constant in the enclosing graph.
+    /// Evaluates a graph. `fixed[i]` is true if input `i` is constant in the enclosing graph.
     fn new(graph: &'g Graph, ins: &[Tensor], fixed: &[bool]) -> Result<Run<'g>> {
         let mut values: Vec<Vec<Tensor>> = Vec::with_capacity(graph.nodes().len());
         let mut constant = Vec::with_capacity(graph.nodes().len());
@@ -130,7 +130,8 @@ impl<'g> Run<'g> {
         }
     }
 
-    /// Describes the op that made a value from finite ones; for an op with nested graphs, the op inside.
+    /// Describes the op that made a value from finite ones. For an op with nested graphs, describes the op
+    /// inside of it.
     fn describe(&self, id: Id, bad: NonFinite) -> Result<String> {
         let node = &self.graph.nodes()[id.node as usize];
         let avals: Vec<Aval> = node.ins.iter().map(|id| self.graph.aval(*id).clone()).collect();
@@ -147,7 +148,7 @@ impl<'g> Run<'g> {
             }
             Form::While(op) => {
                 let turns = Iterations::of_while(&op, &ins)?;
-                turns.back(turns.given.len(), id.out as usize, &fixed)?
+                turns.trace_back(turns.given.len(), id.out as usize, &fixed)?
             }
             _ => None,
         };
@@ -192,21 +193,22 @@ impl<'g> Iterations<'g> {
         Ok(Iterations { body: &op.body, carries: op.shared..ins.len(), given })
     }
 
-    /// Returns the origin of an output; for a stacked output, of its first slice that is not finite.
+    /// Returns the origin of an output. For a stacked output, returns that of its first slice that is not
+    /// finite.
     fn source(&self, value: &Tensor, out: usize, op: &Scan, fixed: &[bool]) -> Result<Option<Source>> {
         if out < op.carries {
-            return self.back(self.given.len(), out, fixed);
+            return self.trace_back(self.given.len(), out, fixed);
         }
         for turn in 0..op.length {
             if non_finite(&value.at(slice(op, turn)))?.is_some() {
-                return self.back(turn + 1, out, fixed);
+                return self.trace_back(turn + 1, out, fixed);
             }
         }
         Ok(None)
     }
 
     /// Traces an output of iteration `iterations` back along the carries to the iteration that made it.
-    fn back(&self, mut iterations: usize, mut out: usize, fixed: &[bool]) -> Result<Option<Source>> {
+    fn trace_back(&self, mut iterations: usize, mut out: usize, fixed: &[bool]) -> Result<Option<Source>> {
         while iterations > 0 {
             let free: Vec<bool> =
                 fixed.iter().enumerate().map(|(i, f)| *f && !self.carries.contains(&i)).collect();

@@ -30,8 +30,8 @@ pub fn trunc_normal(
     truncated(&u, mean, std, low, high).to_dtype(DType::F32).to(Device::default())
 }
 
-/// Converts uniform numbers in `0..1` to numbers of the normal distribution truncated to `low..high`: scales them to
-/// the range of its distribution function between `low` and `high`, and inverts the function.
+/// Converts uniform numbers in `0..1` to numbers of the normal distribution truncated to `low..high`: scales
+/// them to the range of its distribution function between `low` and `high`, and inverts the function.
 #[track_caller]
 pub fn truncated(u: &Tensor, mean: f64, std: f64, low: f64, high: f64) -> Tensor {
     let root2 = std::f64::consts::SQRT_2;
@@ -40,8 +40,8 @@ pub fn truncated(u: &Tensor, mean: f64, std: f64, low: f64, high: f64) -> Tensor
     ((u * (&b - &a) + &a).erfinv() * (root2 * std) + mean).clamp(low, high)
 }
 
-/// Returns the number of inputs of each output (fan-in), and of outputs of each input (fan-out). The first axis
-/// of a weight is the outputs, the second the inputs, all others positions of a kernel.
+/// Returns the number of inputs of each output (fan-in), and of outputs of each input (fan-out). The first
+/// axis of a weight is the outputs, the second the inputs, all others positions of a kernel.
 pub fn fans(shape: &Shape) -> (usize, usize) {
     let positions: usize = shape.iter().skip(2).product();
     let at = |axis: usize| shape.get(axis).copied().unwrap_or(1);
@@ -57,7 +57,8 @@ pub enum Fan {
     Out,
 }
 
-/// Factor of the initial weights. It compensates for a nonlinearity that reduces the standard deviation of activations.
+/// Factor of the initial weights. It compensates for a nonlinearity that reduces the standard deviation of
+/// activations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gain {
     /// None: linear layers and sigmoids.

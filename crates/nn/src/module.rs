@@ -220,7 +220,8 @@ pub trait Module {
         floats.try_for_each(|(_, t)| t.convert_(dtype))
     }
 
-    /// Moves parameters and buffers to a device. Generators stay on the CPU, where they draw for every device.
+    /// Moves parameters and buffers to a device. Generators stay on the CPU, where they draw for every
+    /// device.
     fn to(&self, device: Device) -> Result<()> {
         self.state().iter().try_for_each(|(_, t)| t.move_(device))
     }

@@ -1,20 +1,21 @@
 //! Chooses tokens by their logits: penalties, biases, temperature, limits and log-probabilities.
 //!
-//! Takes the logits of one position and the tokens before it; returns a token. Which tokens a grammar permits is decided by the
-//! caller, as a list of booleans.
+//! Takes the logits of one position and the tokens before it; returns a token. The caller decides which
+//! tokens a grammar permits, and passes a list of booleans.
 
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Device, Generator, Tensor};
 
-/// The choice of a token by its logits: penalties and biases first, then temperature, then the three limits in the order of the
-/// fields.
+/// Options of the choice of a token. Penalties and biases are applied first, then the temperature, then the
+/// three limits in the order of the fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampling {
     /// Divides the logits: values below 1 sharpen the distribution; 0 always takes the most likely token.
     pub temperature: f64,
     /// Number of most likely tokens to choose from; all if `None`.
     pub top_k: Option<usize>,
-    /// Chooses among the smallest set of most likely tokens whose probabilities add up to at least this. 1 is no limit.
+    /// Chooses among the smallest set of most likely tokens whose probabilities add up to at least this. 1 is
+    /// no limit.
     pub top_p: f64,
     /// Chooses among tokens with at least this fraction of the largest probability. 0 is no limit.
     pub min_p: f64,
@@ -44,12 +45,13 @@ impl Default for Sampling {
     }
 }
 
-/// The inputs of the choice of a token other than the logits.
+/// Inputs, other than the logits, of the choice of a token.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Choosing<'a> {
     /// The tokens before, those of the prompt included.
     pub before: &'a [i64],
-    /// The number of tokens at the end of `before` that were generated: frequency and presence penalties count these only.
+    /// The number of tokens at the end of `before` that were generated: frequency and presence penalties
+    /// count these only.
     pub generated: usize,
     /// Numbers that are added to the logits of some tokens.
     pub bias: &'a [(i64, f64)],
@@ -61,7 +63,7 @@ impl Sampling {
     /// Chooses a token by logits `[vocabulary]`.
     #[track_caller]
     pub fn choose(&self, logits: &Tensor, g: &Generator) -> Result<i64> {
-        // On the CPU in `f64`, which not every device has.
+        // Computes on the CPU, because not every device has `f64`.
         let logits = logits.check()?.detach().to(Device::CPU).to_dtype(DType::F64).reshape([-1]);
         self.choose_from(logits.to_vec()?, &Choosing::default(), g)
     }
@@ -99,16 +101,18 @@ impl Sampling {
         within("presence_penalty", presence, presence.is_finite(), "finite")
     }
 
-    /// The logits after penalties and biases, with negative infinity for tokens that may not be chosen.
+    /// Applies penalties and biases to the logits. Sets the logits of tokens that are not allowed to negative
+    /// infinity.
     pub fn adjust(&self, logits: &mut [f64], choosing: &Choosing<'_>) {
         let before = choosing.before;
         if self.repetition_penalty != 1.0 {
-            for (x, _) in counted(logits, &before[before.len().saturating_sub(self.recent)..]) {
+            for (x, _) in count_tokens(logits, &before[before.len().saturating_sub(self.recent)..]) {
                 *x = if *x > 0.0 { *x / self.repetition_penalty } else { *x * self.repetition_penalty };
             }
         }
         if self.frequency_penalty != 0.0 || self.presence_penalty != 0.0 {
-            for (x, count) in counted(logits, &before[before.len().saturating_sub(choosing.generated)..]) {
+            for (x, count) in count_tokens(logits, &before[before.len().saturating_sub(choosing.generated)..])
+            {
                 *x -= self.presence_penalty + count as f64 * self.frequency_penalty;
             }
         }
@@ -133,7 +137,7 @@ impl Sampling {
         penalties.iter().any(|p| *p != 0.0) || !choosing.bias.is_empty() || choosing.allowed.is_some()
     }
 
-    /// The logits after penalties and biases, and the token with the largest.
+    /// Returns the logits after penalties and biases, and the token with the largest one.
     fn adjusted(&self, mut logits: Vec<f64>, choosing: &Choosing<'_>) -> Result<(Vec<f64>, usize)> {
         self.check()?;
         if let Some(at) = logits.iter().position(|x| x.is_nan()) {
@@ -164,13 +168,13 @@ impl Sampling {
                 return Ok(*token as i64);
             }
         }
-        // By rounding, the sum of all probabilities may stay below the drawn number. Then takes the last token
-        // with a nonzero probability.
+        // Because of rounding, the subtracted probabilities may not reach the drawn number. Then the last
+        // token with a nonzero probability is taken.
         let last = odds.iter().rev().find(|(_, p)| *p > 0.0);
         Ok(last.map_or(best, |(token, _)| *token) as i64)
     }
 
-    /// The probability with which each token is chosen.
+    /// Returns the probability of each token to be chosen.
     pub fn probabilities(&self, logits: &[f32], choosing: &Choosing<'_>) -> Result<Vec<f64>> {
         let (logits, best) = self.adjusted(logits.iter().map(|x| f64::from(*x)).collect(), choosing)?;
         let mut all = vec![0.0; logits.len()];
@@ -182,7 +186,8 @@ impl Sampling {
         Ok(all)
     }
 
-    /// Tokens to choose from, the likeliest first, each with its probability relative to that of the likeliest.
+    /// Returns the tokens to choose from, the likeliest first, each with its probability divided by that of
+    /// the likeliest.
     fn odds(&self, logits: &[f64], best: usize) -> Vec<(usize, f64)> {
         if self.temperature == 0.0 {
             return vec![(best, 1.0)];
@@ -216,8 +221,8 @@ impl Sampling {
         odds
     }
 
-    /// Generates tokens: `next` returns the logits after a token; `each` receives every chosen token and
-    /// returns whether to continue.
+    /// Generates tokens, starting after `first`. `next` returns the logits after a token. `each` receives
+    /// every chosen token; generation ends when `each` returns false.
     #[track_caller]
     pub fn generate(
         &self,
@@ -236,10 +241,10 @@ impl Sampling {
     }
 }
 
-/// The index of the first of the largest numbers. Returns `None` if there are no numbers, if one is NaN, or if the
-/// largest are zeros, which are ordered by sign.
+/// Returns the index of the first of the largest numbers. Returns `None` if there are no numbers, if one is
+/// NaN, or if the largest is a zero: then the signs of zeros decide.
 fn first_largest(numbers: &[f32]) -> Option<usize> {
-    // Lanes that the compiler keeps in vector registers.
+    // Number of maxima that the compiler keeps in vector registers.
     const LANES: usize = 32;
     let (chunks, rest) = numbers.as_chunks::<LANES>();
     let (mut most, mut is_nan) = ([f32::NEG_INFINITY; LANES], [false; LANES]);
@@ -256,9 +261,9 @@ fn first_largest(numbers: &[f32]) -> Option<usize> {
     numbers.iter().position(|x| *x == most).filter(|_| most != 0.0)
 }
 
-/// Iterates over the distinct tokens in `tokens`: the logit of each, and how often it occurs. Skips tokens outside the
-/// vocabulary.
-fn counted<'a>(logits: &'a mut [f64], tokens: &[i64]) -> impl Iterator<Item = (&'a mut f64, usize)> {
+/// Iterates over the distinct tokens in `tokens`: the logit of each, and how often it occurs. Skips tokens
+/// outside the vocabulary.
+fn count_tokens<'a>(logits: &'a mut [f64], tokens: &[i64]) -> impl Iterator<Item = (&'a mut f64, usize)> {
     let mut counts = std::collections::BTreeMap::<usize, usize>::new();
     for token in tokens {
         if let Ok(token) = usize::try_from(*token) {
@@ -272,13 +277,14 @@ fn counted<'a>(logits: &'a mut [f64], tokens: &[i64]) -> impl Iterator<Item = (&
     })
 }
 
-/// Log-probability of a token by the softmax of logits, before penalties, biases, temperature and limits.
+/// Returns the log-probability of a token by the softmax of logits, before penalties, biases, temperature and
+/// limits.
 pub fn log_probability(logits: &[f32], token: i64) -> Option<f64> {
     let x = *logits.get(usize::try_from(token).ok()?)?;
     Some(f64::from(x) - log_sum(logits))
 }
 
-/// The `count` likeliest tokens with their log-probabilities, the likeliest first.
+/// Returns the `count` likeliest tokens with their log-probabilities, the likeliest first.
 pub fn top_log_probabilities(logits: &[f32], count: usize) -> Vec<(i64, f64)> {
     let total = log_sum(logits);
     let mut order: Vec<usize> = (0..logits.len()).collect();
@@ -294,7 +300,7 @@ pub fn top_log_probabilities(logits: &[f32], count: usize) -> Vec<(i64, f64)> {
     order.into_iter().map(|t| (t as i64, f64::from(logits[t]) - total)).collect()
 }
 
-/// The logarithm of the sum of exponentials.
+/// Computes the logarithm of the sum of exponentials.
 fn log_sum(logits: &[f32]) -> f64 {
     let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let most = if most.is_finite() { f64::from(most) } else { 0.0 };

@@ -1,6 +1,6 @@
 //! Compiled training: forward pass, backward pass and update as one executable that changes cells in place.
-//! Takes a loss function, an optimizer and batches; returns losses and captured values, and updates the model's
-//! cells.
+//! Takes a loss function, an optimizer and batches; returns losses and captured values, and updates the
+//! model's cells.
 //! `optim` defines the updates, `gradus_tensor` traces and compiles.
 
 use crate::caller::at_caller;
@@ -45,7 +45,7 @@ pub struct Step<'m> {
     names: Vec<String>,
     /// Names of the tensors in a batch, if they were set.
     inputs: Vec<String>,
-    /// Number of batches whose gradients are averaged before an update, and number seen so far.
+    /// Accumulation of gradients over several batches.
     batches: Batches,
     /// Number of tensors in a batch.
     fields: usize,
@@ -55,20 +55,23 @@ pub struct Step<'m> {
 }
 
 struct Batches {
+    /// Number of batches whose gradients are averaged for an update.
     of: u64,
+    /// Number of batches since the last update.
     seen: u64,
     /// Sums of gradients, if there is more than one batch.
     sums: Vec<Tensor>,
 }
 
 /// Largest number of executables that are kept.
-const MOST: usize = 64;
+const MOST_EXECUTABLES: usize = 64;
 
 /// The properties of the inputs for which an executable was compiled.
 #[derive(PartialEq)]
 struct Key {
     types: Vec<Aval>,
-    /// Which layers are training, and which parameters are frozen.
+    /// For each layer with a mode: true if it is in training mode. Then, for each parameter: true if it is
+    /// trained.
     settings: Vec<bool>,
     /// Device of the parameters and the batch, if not the CPU.
     device: Option<Device>,
@@ -108,7 +111,7 @@ pub fn compile_training<'m, M: Module, R: Outputs>(
     optimizer: Optimizer,
     inputs: &[impl Borrow<Tensor>],
 ) -> Result<Step<'m>> {
-    let place = std::panic::Location::caller();
+    let location = std::panic::Location::caller();
     model.name_cells();
     let (parts, names, known) = (model.parts(), Vec::new(), Vec::new());
     let loss: Loss<'m> = Box::new(move |batch| loss(&model, batch).outputs());
@@ -116,7 +119,7 @@ pub fn compile_training<'m, M: Module, R: Outputs>(
     let (batch, fields, finite) = (refs(inputs), inputs.len(), false);
     let inputs = Vec::new();
     let mut step = Step { loss, parts, optimizer, names, inputs, batches, fields, finite, known };
-    step.compiled(&batch).map_err(|e| at_caller(e, place))?;
+    step.compiled(&batch).map_err(|e| at_caller(e, location))?;
     Ok(step)
 }
 
@@ -128,23 +131,23 @@ impl Step<'_> {
     /// Runs one step on a batch.
     #[track_caller]
     pub fn run(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Outcome> {
-        let place = std::panic::Location::caller();
-        self.run_on(&refs(batch)).map_err(|e| at_caller(e, place))
+        let location = std::panic::Location::caller();
+        self.run_on(&refs(batch)).map_err(|e| at_caller(e, location))
     }
 
     /// Runs one step on a batch whose tensors are given by name, in any order. The names are those of
     /// [`inputs`](Step::inputs), or `x`, `y` and so on.
     #[track_caller]
     pub fn run_named(&mut self, batch: &[(&str, impl Borrow<Tensor>)]) -> Result<Outcome> {
-        let place = std::panic::Location::caller();
+        let location = std::panic::Location::caller();
         let named: Vec<(&str, &Tensor)> = batch.iter().map(|(name, t)| (*name, t.borrow())).collect();
         let names = self.input_names();
         let batch = in_order(&names.iter().map(String::as_str).collect::<Vec<_>>(), &named);
-        batch.and_then(|batch| self.run_on(&batch)).map_err(|e| at_caller(e, place))
+        batch.and_then(|batch| self.run_on(&batch)).map_err(|e| at_caller(e, location))
     }
 
     fn run_on(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
-        let (at, mut outs) = self.take(batch, |step, compiled| match step.finite {
+        let (at, mut outs) = self.run_step(batch, |step, compiled| match step.finite {
             true => step.run_finite(compiled, batch),
             false => compiled.run(batch),
         })?;
@@ -158,7 +161,7 @@ impl Step<'_> {
 
     /// Runs a step's executable; a failure leaves the step counts unchanged. Also returns the index of the
     /// executable.
-    fn take<T>(
+    fn run_step<T>(
         &mut self,
         batch: &[&Tensor],
         run: impl FnOnce(&Self, &Compiled) -> Result<T>,
@@ -180,8 +183,8 @@ impl Step<'_> {
         }
     }
 
-    /// Requests intermediates that the loss function [`capture`](crate::capture())s. A name that it does not
-    /// capture is an error at the next run.
+    /// Requests intermediates that the loss function captures with [`capture`](crate::capture()). A name that
+    /// it does not capture is an error at the next run.
     pub fn captures(mut self, names: &[&str]) -> Self {
         self.names = names.iter().map(|n| n.to_string()).collect();
         self.known.clear();
@@ -227,9 +230,9 @@ impl Step<'_> {
         self
     }
 
-    /// Makes a step fail if a result, a parameter or any state is not finite afterwards. The error names the op
-    /// that caused it, and nothing changes. It takes time and memory: each step is checked, and the previous
-    /// values are kept.
+    /// Makes a step fail if a result, a parameter or any state is not finite afterwards. The error names the
+    /// op that caused it, and nothing changes. The check takes time and memory: it reads all values after
+    /// each step and keeps the previous ones.
     pub fn check_finite(mut self) -> Self {
         self.finite = true;
         self
@@ -257,10 +260,10 @@ impl Step<'_> {
         self.executable(batch).map(Compiled::explain)
     }
 
-    /// Returns the graph of a step on a batch like this one: forward pass, backward pass and update. Its inputs
-    /// are the tensors of the batch, then the cells. Parameters have their paths as names; state of the
-    /// optimizer is named after its parameter (`out.weight.exp_avg`). Its outputs are the results of the loss
-    /// function, the requested intermediates, then the new values of the cells that the step changes.
+    /// Returns the graph of a step on a batch like this one: forward pass, backward pass and update. Its
+    /// inputs are the tensors of the batch, then the cells. Parameters have their paths as names; state of
+    /// the optimizer is named after its parameter (`out.weight.exp_avg`). Its outputs are the results of the
+    /// loss function, the requested intermediates, then the new values of the cells that the step changes.
     pub fn graph(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Arc<Graph>> {
         Ok(self.executable(batch)?.graph().clone())
     }
@@ -274,14 +277,14 @@ impl Step<'_> {
     /// Runs a step and reports the time of each part, longest first.
     pub fn profile(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
         let batch = refs(batch);
-        self.take(&batch, |_, compiled| compiled.profile(&batch)).map(|(_, text)| text)
+        self.run_step(&batch, |_, compiled| compiled.profile(&batch)).map(|(_, text)| text)
     }
 
-    /// Runs a step and returns the time and cost of each part, in order. [`Timeline::trace`] writes them as a trace
-    /// file.
+    /// Runs a step and returns the time and cost of each part, in order. [`Timeline::trace`] writes them as a
+    /// trace file.
     pub fn timeline(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Timeline> {
         let batch = refs(batch);
-        self.take(&batch, |_, compiled| compiled.timeline(&batch)).map(|(_, timeline)| timeline)
+        self.run_step(&batch, |_, compiled| compiled.timeline(&batch)).map(|(_, timeline)| timeline)
     }
 
     /// Returns sums of gradients that are not yet applied.
@@ -312,7 +315,7 @@ impl Step<'_> {
     /// Returns the index of the executable for a batch.
     fn compiled(&mut self, batch: &[&Tensor]) -> Result<usize> {
         if batch.len() != self.fields {
-            let why = format!("do not fit; the step was compiled for batches of {}", self.fields);
+            let why = format!("do not fit; the step was compiled for batches of {} tensors", self.fields);
             return Err(Error::value(format!("{} tensors", batch.len()), why));
         }
         let mut types = Vec::with_capacity(batch.len());
@@ -338,10 +341,10 @@ impl Step<'_> {
                 let (mut outs, named) = capturing(|| (self.loss)(batch));
                 outputs = outs.len();
                 captured = named.iter().map(|(n, _)| n.clone()).collect();
-                outs.extend(self.chosen(named));
+                outs.extend(self.requested(named));
                 outs
             })?;
-            self.end(&grads, outs.first(), updates)?;
+            self.apply_gradients(&grads, outs.first(), updates)?;
             Ok(outs)
         };
         let failing = |batch: &[Tensor]| whole(batch).unwrap_or_else(|e: Error| vec![Tensor::failed(e)]);
@@ -358,7 +361,7 @@ impl Step<'_> {
             }
         };
         captured.retain(|n| self.names.contains(n));
-        if self.known.len() >= MOST {
+        if self.known.len() >= MOST_EXECUTABLES {
             self.known.remove(0);
         }
         self.known.push(CompiledBatch { key, compiled, outputs, captured });
@@ -366,7 +369,7 @@ impl Step<'_> {
     }
 
     /// Returns the requested intermediates, in order of capture.
-    fn chosen(&self, named: Vec<(String, Tensor)>) -> Vec<Tensor> {
+    fn requested(&self, named: Vec<(String, Tensor)>) -> Vec<Tensor> {
         if let Some(missing) = self.names.iter().find(|n| named.iter().all(|(m, _)| m != *n)) {
             let names: Vec<&str> = named.iter().map(|(n, _)| n.as_str()).collect();
             let why = format!("is not captured by the loss function; it captures {names:?}");
@@ -376,7 +379,7 @@ impl Step<'_> {
     }
 
     /// Applies the gradients of a batch, or adds them to the sums.
-    fn end(&self, grads: &[Tensor], loss: Option<&Tensor>, updates: bool) -> Result<()> {
+    fn apply_gradients(&self, grads: &[Tensor], loss: Option<&Tensor>, updates: bool) -> Result<()> {
         let n = self.batches.of as f64;
         if self.batches.sums.is_empty() {
             return self.optimizer.update(grads, loss);
@@ -456,7 +459,7 @@ impl Evaluate<'_> {
     /// Runs the function.
     #[track_caller]
     pub fn run(&self, ins: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {
-        let place = std::panic::Location::caller();
-        self.f.call(&refs(ins)).map_err(|e| at_caller(e, place))
+        let location = std::panic::Location::caller();
+        self.f.call(&refs(ins)).map_err(|e| at_caller(e, location))
     }
 }

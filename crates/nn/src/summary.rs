@@ -117,7 +117,7 @@ impl Work {
             match (&layers[..], node.op.def().form(&avals)) {
                 ([], _) => self.rest = self.rest.saturating_add(flops),
                 ([one], _) => self.by_layer[*one].1 = self.by_layer[*one].1.saturating_add(flops),
-                // Several layers in one function or loop: counts inside of it.
+                // A function or loop that uses several layers: counts the operations inside of it.
                 (_, Form::Region(body)) => self.count(&body, &operands, times),
                 (_, Form::Scan(op)) => {
                     let shared = operands[..op.shared].iter().cloned();

@@ -1,5 +1,6 @@
-//! The training loop shared by programs: runs batches, writes and resumes checkpoints, and reports each step to a callback.
-//! Ends with an error, and keeps the last good checkpoint, when the loss diverges.
+//! The training loop shared by programs: runs batches, writes and resumes checkpoints, and reports each step
+//! to a callback.
+//! If the loss diverges, the loop ends with an error and keeps the last good checkpoint.
 
 use crate::data::{Loader, Position};
 use crate::finite;
@@ -30,7 +31,8 @@ pub struct Config {
     pub remarks: Notes,
 }
 
-/// Largest magnitude of a loss that counts as finite. Beyond it the squares and sums of a step overflow in `f32`.
+/// Largest magnitude of a loss that counts as finite. Beyond it, squares and sums of a step overflow in
+/// `f32`.
 pub const MOST_LOSS: f64 = 1e20;
 
 /// Progress of a run.
@@ -61,9 +63,9 @@ const BATCH: &str = "loader.batch";
 /// Trains a model. Calls `each` after every batch (a progress bar, a log); `stop` ends the run after the
 /// current batch (Ctrl-C).
 ///
-/// The run ends with an error if a loss is not finite or exceeds [`MOST_LOSS`]. It also ends if an update makes
-/// a parameter or optimizer state non-finite. The checkpoint is then the last one from which a step gave a
-/// finite loss.
+/// The run ends with an error if a loss is not finite or exceeds [`MOST_LOSS`]. It also ends if an update
+/// makes a parameter or optimizer state non-finite. The checkpoint is then the last one from which a step
+/// gave a finite loss.
 pub fn train(
     config: &Config,
     step: &mut Step<'_>,
@@ -107,8 +109,8 @@ fn diverged(step: u64, what: &str, kept: bool) -> Error {
     Error::value(format!("step {step}:"), format!("{what}; {advice}; {kept}"))
 }
 
-/// Returns the name of a parameter or optimizer state that is not finite. Buffers may hold infinities, as masks
-/// do.
+/// Returns the name of a parameter or optimizer state that is not finite. Buffers may hold infinities, as
+/// masks do.
 fn not_finite(step: &Step<'_>) -> Result<Option<String>> {
     for (name, cell) in step.optimizer().parameters().cloned().chain(step.optimizer().state()) {
         if !finite::is_finite(&cell)? {
@@ -118,7 +120,8 @@ fn not_finite(step: &Step<'_>) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// The checkpoint of a run, and the previous one until a step from the new one has given a finite loss.
+/// The checkpoint of a run. The previous checkpoint is kept until a step after the new one has given a finite
+/// loss.
 struct Saved<'a> {
     config: &'a Config,
     /// If true, the checkpoint was written by this run and no step has been taken since.
@@ -148,7 +151,7 @@ impl<'a> Saved<'a> {
         if path.exists() {
             let before = Self::before(path);
             let _ = fs::remove_file(&before);
-            // A hard link costs nothing; file systems without links get a copy.
+            // Uses a hard link, or a copy if the file system has no links.
             let linked = fs::hard_link(path, &before).or_else(|_| fs::copy(path, &before).map(drop));
             linked.map_err(|e| atomic::failed(&before, format!("cannot be written: {e}")))?;
         }
@@ -165,8 +168,8 @@ impl<'a> Saved<'a> {
         }
     }
 
-    /// Handles a diverged loss: if that was the first step from the checkpoint, restores the previous one.
-    /// Returns whether there is a good checkpoint.
+    /// Handles a diverged loss: if it came from the first step after the checkpoint, restores the previous
+    /// checkpoint. Returns true if there is a good checkpoint.
     fn restore(&mut self) -> Result<bool> {
         let Some(path) = &self.config.checkpoint else { return Ok(false) };
         if self.unconfirmed {

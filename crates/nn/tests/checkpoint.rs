@@ -67,7 +67,7 @@ fn every_dtype_and_note_comes_back() {
 }
 
 #[test]
-fn damage_is_found_and_named_and_changes_nothing() {
+fn damaged_files_are_refused_and_change_nothing() {
     let folder = Folder::new("damage");
     let (a, b) = (two(1, 4), two(2, 4));
     let path = folder.file("m");
@@ -161,7 +161,8 @@ fn names_are_mapped_and_archives_read() {
     assert_eq!(weights(&b), before);
 }
 
-/// A PyTorch model (`tests/golden/state.py`) loads by its names and computes the same.
+/// A state dictionary of PyTorch (`tests/golden/state.py`) loads by its names, and the model computes the
+/// same values.
 #[test]
 fn a_state_dictionary_of_pytorch_loads() {
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");

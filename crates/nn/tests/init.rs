@@ -9,7 +9,7 @@ use gradus_nn::{
 use gradus_nn::{Forward, Sequential};
 use gradus_tensor::{Generator, Tensor};
 
-/// Mean, standard deviation, minimum and maximum.
+/// Returns mean, standard deviation, minimum and maximum.
 fn moments(t: &Tensor) -> [f64; 4] {
     let v: Vec<f64> = t.to_vec::<f32>().unwrap().into_iter().map(f64::from).collect();
     let n = v.len() as f64;
@@ -41,7 +41,7 @@ fn uniform_like(t: &Tensor, bound: f64) {
 }
 
 #[test]
-fn distributions_have_the_moments_they_should() {
+fn distributions_have_the_expected_moments() {
     let g = Generator::new(12);
     let shape = [200, 100];
     normal_like(&normal(shape, 1.5, 0.5, &g), 1.5, 0.5);
@@ -51,7 +51,7 @@ fn distributions_have_the_moments_they_should() {
     uniform_like(&kaiming_uniform(shape, Gain::Tanh, &g), 5.0 / 3.0 * 0.03f64.sqrt());
     normal_like(&xavier_normal(shape, Gain::Linear, &g), 0.0, (2.0f64 / 300.0).sqrt());
     uniform_like(&xavier_uniform(shape, Gain::Selu, &g), 0.75 * (6.0f64 / 300.0).sqrt());
-    // A normal distribution truncated at one standard deviation, whose own is 0.5396.
+    // A standard normal distribution truncated at ±1 has the standard deviation 0.5396.
     let t = trunc_normal(shape, 2.0, 0.5, 1.5, 2.5, &g);
     let [m, s, low, high] = moments(&t);
     assert!((m - 2.0).abs() < 0.01 && (s - 0.5 * 0.5396).abs() < 0.005, "{m} {s}");
@@ -103,7 +103,7 @@ fn a_summary_counts() {
     assert!(lines[8].ends_with("f32[2,4]"));
 }
 
-/// The counts of `summary` for each layer, and the total.
+/// Returns the total of `summary`, and its counts for each layer.
 fn work(table: &str) -> (u64, Vec<(String, u64)>) {
     let mut lines = table.lines().skip_while(|l| !l.contains(" operations to "));
     let total = lines.next().unwrap().split(' ').next().unwrap().parse().unwrap();
@@ -142,7 +142,7 @@ fn a_summary_counts_by_layer() {
     assert!(layers[0].1 >= products && layers[0].1 < products + 6 * 5 * 8 * 6, "{table}");
     assert_eq!(layers[1], ("out".to_string(), 6 * 5 * (2 * 2 + 1)));
     assert_eq!(total, layers.iter().map(|(_, n)| n).sum::<u64>());
-    // Also inside a function that takes the parameters of several layers.
+    // The counts are the same inside a function that takes the parameters of several layers.
     let whole = |m: &Sequential, x: &[Tensor]| gradus_tensor::checkpoint(&[&x[0]], |x| m.forward(&x[0]));
     let table = summary(&net, |m, x| whole(m, x).unwrap(), &[&Tensor::zeros([5, 3])]).unwrap();
     assert_eq!(work(&table).1, named(&right), "{table}");

@@ -187,9 +187,9 @@ fn every_layer_agrees_with_pytorch() {
     assert_eq!(kinds.len(), 21, "{kinds:?}");
 }
 
-/// Generating token by token with a cache equals processing all at once, with one executable.
+/// Processing tokens in parts with a cache equals processing all at once.
 #[test]
-fn a_cache_sees_what_was_before() {
+fn a_cache_holds_the_earlier_tokens() {
     let g = Generator::new(4);
     for kv_heads in [4, 2, 1] {
         let attention = MultiHeadAttention::grouped(8, 4, kv_heads, &g).causal();
@@ -214,9 +214,9 @@ fn a_cache_sees_what_was_before() {
     }
 }
 
-/// Sharing heads of keys equals repeating the heads.
+/// Attention with shared heads of keys equals attention with repeated heads.
 #[test]
-fn grouped_heads_are_repeated_heads() {
+fn grouped_heads_equal_repeated_heads() {
     let g = Generator::new(6);
     let grouped = MultiHeadAttention::grouped(8, 4, 2, &g).causal();
     let (w, b) = (&*grouped.in_proj_weight, g.randn([16]));
@@ -264,7 +264,7 @@ fn dropout_draws_anew_inside_a_compiled_step() {
 }
 
 #[test]
-fn wrong_inputs_are_errors_that_say_what_fits() {
+fn errors_for_wrong_inputs_state_the_expected_shape() {
     let g = Generator::new(0);
     let e =
         MultiHeadAttention::new(6, 3, &g).forward(&Tensor::zeros([2, 6])).check().unwrap_err().to_string();
@@ -274,9 +274,10 @@ fn wrong_inputs_are_errors_that_say_what_fits() {
     assert!(Linear::new(3, 4, &g).forward(&Tensor::zeros([2, 5])).error().is_some());
 }
 
-/// Two layers equal one layer, dropout, and another; nothing is dropped after the last, or in evaluation.
+/// Two layers equal one layer, dropout, and another layer. Nothing is dropped after the last layer, or in
+/// evaluation.
 #[test]
-fn recurrent_layers_drop_between_each_other() {
+fn recurrent_layers_have_dropout_between_them() {
     let x = Generator::new(1).randn([5, 2, 3]).to_dtype(DType::F64);
     let lstm = Lstm::new(3, 4, 2, &Generator::new(2)).dropout(0.4, &Generator::new(9));
     lstm.to_dtype(DType::F64).unwrap();
@@ -360,25 +361,25 @@ fn a_block_drops_in_four_places() {
     assert!(worst < 4.5, "{worst} deviations from the mean");
 }
 
-/// An error names the line that called the outermost layer, however deep it arose.
+/// An error names the line that called the outermost layer, also if an inner layer causes it.
 #[test]
-fn errors_are_placed_where_layers_are_called() {
+fn errors_name_the_line_that_calls_the_layer() {
     let g = Generator::new(0);
     let x = Tensor::zeros([2, 3, 7]);
-    let placed = |line: u32, t: Tensor| {
-        let place = t.error().unwrap().location().unwrap();
-        assert!(place.file().ends_with("tests/layers.rs"), "{place}");
-        assert_eq!(place.line(), line, "{place}");
+    let has_line = |line: u32, t: Tensor| {
+        let location = t.error().unwrap().location().unwrap();
+        assert!(location.file().ends_with("tests/layers.rs"), "{location}");
+        assert_eq!(location.line(), line, "{location}");
     };
-    placed(line!(), Lstm::new(8, 4, 2, &g).forward(&x));
-    placed(line!(), Lstm::new(7, 4, 2, &g).dropout(1.5, &g).forward(&x));
-    placed(line!(), MultiHeadAttention::new(8, 2, &g).forward(&x));
-    placed(line!(), MultiHeadAttention::grouped(8, 4, 3, &g).forward(&Tensor::zeros([2, 3, 8])));
-    placed(line!(), TransformerBlock::new(8, 2, 16, 0.1, &g).forward(&x));
-    placed(line!(), Sequential::new().then(Lstm::new(7, 4, 1, &g)).then(Linear::new(5, 1, &g)).forward(&x));
+    has_line(line!(), Lstm::new(8, 4, 2, &g).forward(&x));
+    has_line(line!(), Lstm::new(7, 4, 2, &g).dropout(1.5, &g).forward(&x));
+    has_line(line!(), MultiHeadAttention::new(8, 2, &g).forward(&x));
+    has_line(line!(), MultiHeadAttention::grouped(8, 4, 3, &g).forward(&Tensor::zeros([2, 3, 8])));
+    has_line(line!(), TransformerBlock::new(8, 2, 16, 0.1, &g).forward(&x));
+    has_line(line!(), Sequential::new().then(Lstm::new(7, 4, 1, &g)).then(Linear::new(5, 1, &g)).forward(&x));
     // An earlier failure keeps its own location.
     let (line, bad) = (line!(), &x + &Tensor::zeros([2, 3, 5]));
-    placed(line, TransformerBlock::new(8, 2, 16, 0.1, &g).forward(&bad));
+    has_line(line, TransformerBlock::new(8, 2, 16, 0.1, &g).forward(&bad));
     let m = Linear::new(7, 1, &g);
     let sgd = Optimizer::new(m.parameters(), Sgd::default());
     let line = line!() + 1;

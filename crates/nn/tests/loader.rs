@@ -1,4 +1,4 @@
-//! Batches: every example once per pass, the same order for the same seed, and resuming anywhere.
+//! Batches: every example once per pass, the same order for the same seed, and resuming at any batch.
 
 use gradus_nn::data::{Dataset, Loader, Position, Tensors, Windows};
 use gradus_tensor::Tensor;
@@ -36,7 +36,7 @@ fn every_example_comes_once_a_pass() {
 }
 
 #[test]
-fn it_resumes_at_any_batch() {
+fn a_loader_resumes_at_any_batch() {
     let make = || Loader::new(numbers(50), 4).unwrap().shuffle(9);
     let all = take(&mut make(), 40);
     for (i, ahead) in [(0, 0), (1, 1), (11, 2), (12, 5), (13, 0), (25, 3)] {
@@ -60,7 +60,7 @@ fn windows_overlap_and_end_with_the_text() {
 }
 
 #[test]
-fn what_cannot_be_loaded_is_refused() {
+fn invalid_datasets_and_sizes_are_refused() {
     assert!(Loader::new(numbers(0), 1).is_err());
     assert!(Loader::new(numbers(3), 0).is_err());
     let e = Loader::new(numbers(3), 4).unwrap().next_batch().unwrap_err().to_string();

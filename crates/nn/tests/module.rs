@@ -86,7 +86,7 @@ fn a_device_is_chosen_by_name() {
 }
 
 #[test]
-fn functions_stand_among_layers() {
+fn functions_are_layers_too() {
     let g = Generator::new(5);
     let (a, b) = (Linear::new(3, 4, &g), Linear::new(4, 2, &g));
     let net = Sequential::new().then(a.clone()).then(Tensor::relu).then(b.clone()).then(|x: &Tensor| x * 2.0);

@@ -31,7 +31,7 @@ fn names(graph: &gradus_ir::Graph) -> Vec<&str> {
 const PATHS: [&str; 4] = ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias"];
 
 #[test]
-fn the_graph_of_a_step_has_all_of_it_under_its_names() {
+fn the_graph_of_a_step_names_all_inputs() {
     let model = mlp();
     let (x, y) = (Tensor::ones([5, 3]), Tensor::zeros([5, 2]));
     let adam = Optimizer::new(model.parameters(), Adam::default());

@@ -50,7 +50,7 @@ impl Function {
 const WITHIN: f64 = 1e-6;
 
 #[track_caller]
-fn follows(name: &str, step: u64, found: Vec<f64>) {
+fn check_step(name: &str, step: u64, found: Vec<f64>) {
     let case = case(name);
     let kept = case["kept"].as_array().unwrap();
     let Some(right) = kept.iter().map(numbers).find(|k| k[0] == step as f64) else { return };
@@ -64,7 +64,7 @@ fn values(cells: &[(String, Tensor)]) -> Vec<f64> {
     cells.iter().flat_map(|(_, t)| t.to_vec::<f64>().unwrap()).collect()
 }
 
-/// Runs fifty steps eagerly and fifty compiled.
+/// Runs fifty steps eagerly and fifty compiled, and compares them with PyTorch's.
 fn check(name: &str, make: impl Fn(&Function) -> Optimizer) {
     let shown = |f: &Function, o: &Optimizer| {
         let averages = o.state().into_iter().filter(|(n, _)| n.starts_with("average.")).collect::<Vec<_>>();
@@ -75,13 +75,13 @@ fn check(name: &str, make: impl Fn(&Function) -> Optimizer) {
     for step in 1..=50 {
         f.loss().backward().unwrap();
         optimizer.step().unwrap();
-        follows(name, step, shown(&f, &optimizer));
+        check_step(name, step, shown(&f, &optimizer));
     }
     let f = Function::new();
     let mut compiled = compile_training(&f, |f, _| f.loss(), make(&f), &[] as &[Tensor]).unwrap();
     for step in 1..=50 {
         compiled.run(&[] as &[Tensor]).unwrap();
-        follows(name, step, shown(&f, compiled.optimizer()));
+        check_step(name, step, shown(&f, compiled.optimizer()));
     }
     assert_eq!(compiled.compilations(), 1);
 }
@@ -131,7 +131,7 @@ fn limited_memory() {
         for step in 1..=steps {
             let before = optimizer.step(|| f.loss()).unwrap();
             assert!(step > 1 || before == first);
-            follows(name, step, values(&f.parameters()));
+            check_step(name, step, values(&f.parameters()));
         }
     };
     run(

@@ -1,4 +1,5 @@
-//! Runs that are stopped or killed at any time, and resumed: the same weights, bit for bit.
+//! Tests that runs which are stopped or killed at any time, and resumed, end with the same weights, bit for
+//! bit.
 
 use crate::common::Folder;
 use gradus_ir::Result;
@@ -17,8 +18,8 @@ use std::time::Duration;
 
 const BATCHES: u64 = 400;
 
-/// A run with everything that a checkpoint must hold: parameters, statistics, optimizer state, averages, sums
-/// of gradients, a generator, a schedule's step, a loader's position.
+/// Trains with everything that a checkpoint must hold: parameters, statistics, optimizer state, averages,
+/// sums of gradients, a generator, a schedule's step, a loader's position.
 fn run(
     path: &Path,
     batches: u64,
@@ -49,7 +50,7 @@ fn run(
     })
 }
 
-/// All tensors of a checkpoint as bytes, by name.
+/// Returns all tensors of a checkpoint as bytes, by name.
 fn content(path: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<_> = read(path).unwrap().into_iter().map(|(n, t)| (n, t.to_bytes().unwrap())).collect();
     all.sort();
@@ -107,7 +108,7 @@ fn a_stopped_run_goes_on_with_the_same_losses() {
 
 const FOLDER: &str = "GRADUS_TEST_RESUME";
 
-/// Not a separate test: the process that `a_killed_run_ends_the_same` kills.
+/// Not a separate test: `a_killed_run_ends_the_same` starts and kills a process that runs this function.
 #[test]
 fn child() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
@@ -134,7 +135,7 @@ fn a_killed_run_ends_the_same() {
     while kills < 20 {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let mut child = start();
-        // Killed after it has begun to write, so that runs make progress; then at any time.
+        // The process is killed at a random time after its first write, so that every run makes progress.
         let before = std::fs::metadata(&path).and_then(|m| m.modified()).ok();
         let began = || std::fs::metadata(&path).and_then(|m| m.modified()).ok() != before;
         while child.try_wait().unwrap().is_none() && !began() {

@@ -1,4 +1,5 @@
-//! Tokens chosen inside of graphs have the probabilities of `Sampling`, and compiled choices are those of eager ones.
+//! Tests that tokens sampled inside of graphs have the probabilities of `Sampling`, and that compiled and
+//! eager samples are equal.
 
 use gradus_nn::{Choosing, Sampling};
 use gradus_tensor::{Generator, SampleOptions, Tensor, compile, sample_tokens, sample_tokens_at};
@@ -13,7 +14,7 @@ const WAYS: [SampleOptions; 6] = [
 ];
 
 #[test]
-fn probabilities_are_those_of_the_sampler() {
+fn probabilities_equal_those_of_the_sampler() {
     // Two logits are equal, and one is minus infinity, which excludes its token.
     let logits = [1.5f32, -0.3, 0.8, 1.5, f32::NEG_INFINITY, 0.2, -2.0, 0.79];
     let n = 20_000;
@@ -35,7 +36,7 @@ fn probabilities_are_those_of_the_sampler() {
 }
 
 #[test]
-fn compiled_choices_are_those_of_eager_ones() {
+fn compiled_and_eager_samples_are_equal() {
     let logits = Generator::new(5).randn([3, 4, 50]) * 3.0;
     for options in WAYS {
         let eager = sample_tokens(&logits, &options, Some(&Generator::new(9)));

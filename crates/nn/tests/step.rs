@@ -43,7 +43,7 @@ fn adam(m: &Sequential) -> Optimizer {
 }
 
 #[test]
-fn a_compiled_step_is_the_eager_step() {
+fn a_compiled_step_equals_the_eager_step() {
     let (compiled, eager) = (net(), net());
     let mut optimizer = adam(&eager);
     let [x, y] = batch(2, 4);
@@ -154,17 +154,17 @@ fn accumulated_batches_are_one_large_batch() {
     assert_eq!((three.optimizer().steps(), three.compilations()), (4, 2));
 }
 
-/// A block whose values are recomputed in the backward pass, inside a compiled step.
+/// Compiles a step with a block whose values are recomputed in the backward pass.
 #[test]
 fn checkpointed_layers_train_the_same() {
     let (plain, again) = (net(), net());
     let [x, y] = batch(2, 4);
-    let spared = |m: &Sequential, b: &[Tensor]| {
+    let with_checkpoint = |m: &Sequential, b: &[Tensor]| {
         let y = checkpoint(&[&b[0]], |x| m.forward(&x[0])).map_or_else(Tensor::failed, |mut y| y.remove(0));
         mse_loss(&y, &b[1], Reduction::Mean)
     };
     let mut one = compile_training(&plain, loss, adam(&plain), &[&x, &y]).unwrap();
-    let mut two = compile_training(&again, spared, adam(&again), &[&x, &y]).unwrap();
+    let mut two = compile_training(&again, with_checkpoint, adam(&again), &[&x, &y]).unwrap();
     for _ in 0..4 {
         one.run(&[&x, &y]).unwrap();
         two.run(&[&x, &y]).unwrap();
@@ -188,9 +188,9 @@ fn half_precision_trains() {
     }
 }
 
-/// Wider than the tiles of `bf16` products, and not a multiple of them.
+/// The layers are wider than the tiles of `bf16` products, and not a multiple of them.
 #[test]
-fn losses_in_bf16_are_those_in_f32() {
+fn losses_in_bf16_are_near_those_in_f32() {
     let trained = |dtype: DType| -> Vec<f64> {
         let g = Generator::new(3);
         let m = Sequential::new()
@@ -222,7 +222,7 @@ fn a_forward_executable_shares_the_parameters() {
     let tested = compile_forward(&m, loss);
     let loss_of = || -> Result<f64> { tested.run(&[&x, &y])?[0].item::<f64>() };
     for _ in 0..3 {
-        // The loss of a step is that before its update.
+        // A step returns the loss before its update.
         let before = loss_of().unwrap();
         close(&[step.run(&[&x, &y]).unwrap().loss.item().unwrap()], &[before], 1e-12);
         assert!(loss_of().unwrap() < before);
@@ -230,10 +230,10 @@ fn a_forward_executable_shares_the_parameters() {
 }
 
 #[test]
-fn what_is_not_finite_is_found_and_named() {
+fn the_first_value_that_is_not_finite_is_named() {
     let m = net();
     let risky = |m: &Sequential, b: &[Tensor]| {
-        // Zero where the second field is: the logarithm is infinite there, and its gradient NaN.
+        // Where the second field is 0, the logarithm is infinite and its gradient NaN.
         let y = (m.forward(&b[0]).square() * &b[1]).log();
         (y.softmax(-1) * &y).sum(())
     };
@@ -248,12 +248,12 @@ fn what_is_not_finite_is_found_and_named() {
     let e = run(&mut step, &x, &(-y.square()));
     assert!(e.contains("`log` made NaN (f64[4,2] from f64[4,2])"), "{e}");
     let e = run(&mut step, &(&x * f64::NAN), &y);
-    assert!(e.contains("field 0 of the batch (f64[4,3]) was not finite to begin with"), "{e}");
+    assert!(e.contains("field 0 of the batch (f64[4,3]) was not finite before the step"), "{e}");
     assert_eq!((weights(&m), step.optimizer().steps()), before);
     let bias = m.parameters()[1].1.data_();
     bias.set_(&(&bias * f64::INFINITY)).unwrap();
     let e = run(&mut step, &x, &y.square());
-    assert!(e.contains("`model.0.bias` (f64[8]) was not finite to begin with"), "{e}");
+    assert!(e.contains("`model.0.bias` (f64[8]) was not finite before the step"), "{e}");
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn a_parameter_is_in_one_group() {
 
 /// The error names the loop with its step and the op inside, for any of its results.
 #[test]
-fn what_is_not_finite_in_a_loop_is_named_with_its_step() {
+fn values_in_a_loop_that_are_not_finite_are_named_with_their_step() {
     let m = net();
     // The fourth of six steps takes the logarithm of 0; later values are infinite, and NaN through their
     // gradients.
@@ -322,9 +322,11 @@ fn what_is_not_finite_in_a_loop_is_named_with_its_step() {
         let xs = Tensor::from([1.0f64, 1.0, 1.0, 0.0, 1.0, 1.0]);
         let step = compile_training(&m, risky(stack, reverse), adam(&m), &[&x, &xs]).unwrap();
         let e = step.check_finite().run(&[&x, &xs]).unwrap_err().to_string();
-        let turn = if reverse { 3 } else { 4 };
+        let number = if reverse { 3 } else { 4 };
         assert!(
-            e.contains(&format!("`log` made an infinity (f64[] from f64[]), in step {turn} of 6, in `scan`")),
+            e.contains(&format!(
+                "`log` made an infinity (f64[] from f64[]), in step {number} of 6, in `scan`"
+            )),
             "{e}"
         );
     }

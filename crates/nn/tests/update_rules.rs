@@ -1,11 +1,12 @@
-//! One call per update: every rule gives the values of its function, whichever rules ran before it. Calls share compiled
-//! programs by name and structure, so a rule whose structure omits a field that the function reads fails here.
+//! Tests that an update in one call gives the values of its rule, regardless of the rules that ran before.
+//! Calls share compiled programs by name and structure, so a rule whose structure omits a field that its
+//! function reads fails here.
 
 use gradus_nn::Rule;
 use gradus_nn::optim::*;
 use gradus_tensor::Tensor;
 
-/// Every rule, each with several values of the fields that change its function.
+/// Returns every rule with several values of the fields that change its function.
 fn rules() -> Vec<Box<dyn Rule>> {
     let mut all: Vec<Box<dyn Rule>> = vec![
         Box::new(Lion::default()),
@@ -44,7 +45,7 @@ fn wave(phase: f64) -> Tensor {
 }
 
 #[test]
-fn updates_are_those_of_the_rule() {
+fn updates_equal_those_of_the_rule() {
     let both =
         rules().into_iter().zip(rules()).flat_map(|(a, b)| [a, Box::new(Maximize(b)) as Box<dyn Rule>]);
     for (k, rule) in both.enumerate() {

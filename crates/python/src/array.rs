@@ -1,8 +1,8 @@
 //! Shares memory with NumPy through its C structures, which is faster than DLPack (`dlpack.rs`, for other
 //! libraries).
 //!
-//! A NumPy array of a tensor's memory holds a clone of the storage, which keeps it alive and prevents writes. A
-//! tensor of an array's memory holds a reference to the array.
+//! A NumPy array of a tensor's memory holds a clone of the storage, which keeps it alive and prevents writes.
+//! A tensor of an array's memory holds a reference to the array.
 
 use crate::error::{raise, type_error};
 use gradus::mem::Storage;
@@ -145,7 +145,7 @@ pub(crate) fn numpy<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyA
 
 /// Returns true if an object is a NumPy array, or has NumPy's array interface.
 pub(crate) fn is_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
-    // Asks the type, because an array would create the interface to answer.
+    // Checks the type, because an array creates its interface when the attribute is read.
     Ok(is_exact(obj)? || obj.get_type().hasattr(intern!(obj.py(), "__array_interface__"))?)
 }
 
@@ -154,9 +154,9 @@ fn is_exact(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(obj.get_type().is(&of_numpy(obj.py(), &NDARRAY, "ndarray")?))
 }
 
-/// Makes a tensor of an array's memory. Returns `None` if the array needs a conversion or an error, which
-/// DLPack handles.
-pub(crate) fn taken(obj: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+/// Makes a tensor that shares an array's memory. Returns `None` if the array must be converted or is invalid;
+/// then the import by DLPack copies it or reports the error.
+pub(crate) fn share(obj: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     if !is_exact(obj)? {
         return Ok(None);
     }

@@ -6,10 +6,11 @@ use crate::value::T;
 use gradus::{AttentionOptions, Error};
 use pyo3::prelude::*;
 
-/// softmax(q kᵀ scale) v, where scale is 1 / sqrt(d) unless given, with a mask of booleans or of numbers to add.
+/// softmax(q kᵀ scale) v, where scale is 1 / sqrt(d) unless given, with a mask of booleans or of numbers to
+/// add.
 ///
-/// Two keywords have no counterpart in PyTorch. With `window`, query i sees only the last `window` keys up to i. With
-/// `softcap`, scores s become softcap tanh(s / softcap) before the mask.
+/// Two keywords have no counterpart in PyTorch. With `window`, query i sees only the last `window` keys up to
+/// i. With `softcap`, scores s become softcap tanh(s / softcap) before the mask.
 #[doc = example!(scaled_dot_product_attention)]
 #[pyfunction]
 #[pyo3(signature = (query, key, value, attn_mask=None, dropout_p=0.0, is_causal=false, scale=None, enable_gqa=false, *, window=None, softcap=None))]
@@ -45,7 +46,8 @@ pub(crate) fn scaled_dot_product_attention(
 
 /// Rotary position embedding of (..., positions, features).
 ///
-/// Feature i of the first half and feature i of the second half are rotated together by (offset + position) base^(-2i/d).
+/// Feature i of the first half and feature i of the second half are rotated together by (offset + position)
+/// base^(-2i/d).
 #[doc = example!(rope)]
 #[pyfunction]
 #[pyo3(signature = (input, base=10000.0, offset=0))]

@@ -34,7 +34,7 @@ impl PyTensor {
         PyTensor::out(if flag { crate::trace_deps::made(value.requires_grad_()) } else { value })
     }
 
-    /// Higher than NumPy's, so that its scalars leave operators to tensors.
+    /// Higher than NumPy's, so that NumPy's scalars let tensors apply operators.
     #[classattr]
     fn __array_priority__() -> f64 {
         1000.0
@@ -289,7 +289,7 @@ impl PyTensor {
     fn set_data(&self, py: Python<'_>, new: T) -> PyResult<()> {
         let (old, new) = (self.value(py)?, owned(new.0.detach()));
         raise(new.check())?;
-        self.leave(py, &old)?;
+        self.detach_views(py, &old)?;
         let (same, there) = (old.aval() == new.aval() && old.is_leaf(), new.device());
         if same && old.device() != there && old.is_cell() {
             raise(old.move_(there))?;
@@ -319,7 +319,7 @@ impl PyTensor {
     /// In place: zeros.
     #[doc = example!(zero_)]
     fn zero_(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
-        if !slf.get().zero_here() {
+        if !slf.get().zero_in_place() {
             let x = slf.get().value(slf.py())?;
             let zeros = crate::create::few_of(&x, Number::Int(0)).unwrap_or_else(|| x.zeros_like());
             drop(x);
@@ -463,7 +463,8 @@ impl PyTensor {
         if positions.numel() == 0 || positions.is_traced() {
             return PyTuple::new(slf.py(), own);
         }
-        // The distance of adjacent elements along an axis; for extents of 1, as if the tensor was contiguous.
+        // The distance between adjacent elements along an axis. For extents of 1, it is as if the tensor was
+        // contiguous.
         let positions = raise(positions.to_vec::<i64>())?;
         let step = |(&n, &to): (&usize, &i64)| if n > 1 { positions[to as usize] - positions[0] } else { to };
         PyTuple::new(slf.py(), shape.iter().zip(&own).map(step).collect::<Vec<_>>())
@@ -482,7 +483,7 @@ impl PyTensor {
                 Ok(())
             } else {
                 Err(pyo3::exceptions::PyRuntimeError::new_err(
-                    "only leaves can be told not to require gradients; use detach()",
+                    "requires_grad can be set to False for leaves only; use detach()",
                 ))
             };
         }

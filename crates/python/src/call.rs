@@ -39,7 +39,7 @@ impl<'py> Function<'py> {
         Function { device: device::of_operands(operands), ..self }
     }
 
-    /// Calls it. Returns one failed tensor if it raises.
+    /// Calls the function. Returns one failed tensor if the function raises an exception.
     pub(crate) fn call(&self, lists: &[&[Tensor]]) -> Vec<Tensor> {
         let py = self.f.py();
         let _traced = device::Traced::on(self.device);
@@ -71,7 +71,7 @@ pub(crate) fn two<'py>(
     Ok((wrapped(py, &lists.0)?, wrapped(py, &lists.1)?))
 }
 
-/// References to all.
+/// Returns references to all tensors.
 pub(crate) fn refs(all: &[Tensor]) -> Vec<&Tensor> {
     all.iter().collect()
 }

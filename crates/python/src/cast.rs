@@ -119,8 +119,8 @@ impl PyTensor {
     }
 }
 
-/// Returns true if a trace decides the device of a tensor: traced tensors have no device, and cells from outside are
-/// inputs of the graph, which runs on one device.
+/// Returns true if a trace decides the device of a tensor: traced tensors have no device, and cells from
+/// outside are inputs of the graph, which runs on one device.
 fn is_bound(x: &Tensor) -> bool {
     x.is_traced() || (gradus::is_tracing() && x.is_cell())
 }

@@ -11,34 +11,37 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One compiled program. Its results are, in this order: 1 those of the function, 2 new values of changed arguments,
-/// 3 gradients that are replaced, 4 tensors assigned to outside locations, 5 tensors stored in outside containers.
+/// One compiled program. Its results are, in this order: 1 those of the function, 2 new values of changed
+/// arguments, 3 gradients that are replaced, 4 tensors assigned to outside locations, 5 tensors stored in
+/// outside containers.
 pub(crate) struct CompiledProgram {
     pub(crate) arguments: Tree,
     pub(crate) types: Vec<Aval>,
     pub(crate) modes: Modes,
-    /// Python functions that update Python numbers before each run; each returns a function that undoes this.
+    /// Python functions that update Python numbers before each run. Each returns a function that undoes its
+    /// update, or None.
     pub(crate) before: Vec<Py<PyAny>>,
     pub(crate) guards: Guards,
-    /// Which arguments are the same tensor.
+    /// For each argument, the index of the first one that is the same tensor. Empty if all differ.
     pub(crate) twins: Vec<usize>,
-    /// Arguments (by number) that are leaves which the function also reads from outside: it was traced with the
-    /// leaves themselves.
+    /// Arguments (by number) that are leaves, and that the function also reads from outside. It was traced
+    /// with the leaves themselves.
     pub(crate) found_outside: Vec<(usize, Tensor)>,
-    /// Arguments (by number) that it changes in place; their new values are results 2.
+    /// Arguments (by number) that the program changes in place; their new values are results 2.
     pub(crate) changed: Vec<usize>,
-    /// Gradients that it reads or changes; those that it replaces are results 3.
+    /// Gradients that the program reads or changes; those that it replaces are results 3.
     pub(crate) gradients: Vec<Gradient>,
-    /// Which arguments required gradients and were leaves, if the program depends on that.
+    /// For each argument: true if it required gradients, and true if it was a leaf. `None` if the program
+    /// does not depend on that.
     pub(crate) arguments_required: Option<Vec<(bool, bool)>>,
-    /// Which cells required gradients; a change makes another program necessary.
+    /// For each cell: true if it required gradients. After a change the program does not apply.
     pub(crate) required: Vec<bool>,
     pub(crate) hooks: Hooks,
-    /// Outside locations to which it assigns other tensors; these tensors are results 4.
+    /// Outside locations to which the function assigns other tensors; these tensors are results 4.
     pub(crate) rebound: Vec<Rebound>,
     /// Tensors that the function stored in outside containers; their values are results 5.
     pub(crate) left: Vec<Py<PyTensor>>,
-    /// If true, a backward pass is part of it.
+    /// If true, the program contains a backward pass.
     pub(crate) differentiates: bool,
     pub(crate) results: Tree,
     pub(crate) compiled: Compiled,
@@ -62,16 +65,16 @@ pub(crate) struct Rebound {
 
 /// The way a function reads a location that it reassigns.
 pub(crate) enum Read {
-    /// The original object: not a tensor, or a tensor that is also stored elsewhere.
-    AsItWas,
-    /// Only that it holds a tensor.
+    /// The original object. It is not a tensor, or it is a tensor that is also stored elsewhere.
+    Original,
+    /// Only the fact that the location holds a tensor.
     Any,
     /// The tensor there, through this input.
     From(Tensor),
 }
 
 impl Rebound {
-    /// Returns the tensor that is stored there now.
+    /// Returns the tensor that the location holds now.
     fn now(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
         let now = self.location.get().now(py).and_then(|v| v.cast_into::<PyTensor>().ok());
         now.map(|t| t.get().value(py)).transpose()
@@ -80,7 +83,7 @@ impl Rebound {
     /// Returns true if the location holds a value for which the program was compiled.
     fn fits(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(match &self.read {
-            Read::AsItWas => self.location.get().holds(py),
+            Read::Original => self.location.get().holds(py),
             Read::Any => self.now(py)?.is_some(),
             Read::From(cell) => self
                 .now(py)?
@@ -92,17 +95,17 @@ impl Rebound {
 /// The hooks that leaves had when a function was traced.
 pub(crate) struct Hooks {
     were: Vec<Vec<usize>>,
-    /// The change counter up to which they are known to be unchanged.
-    looked: AtomicU64,
+    /// Value of the change counter when the hooks were last found to be unchanged.
+    checked_at: AtomicU64,
 }
 
 impl Hooks {
     pub(crate) fn of<'a>(leaves: impl Iterator<Item = &'a Tensor>) -> Hooks {
-        Hooks { looked: gradus::hooks_changed().into(), were: leaves.map(Tensor::hooks).collect() }
+        Hooks { checked_at: gradus::hooks_changed().into(), were: leaves.map(Tensor::hooks).collect() }
     }
 
-    /// Returns true if they are unchanged. Hooks of arguments are always checked, because the arguments may be other
-    /// tensors.
+    /// Returns true if the hooks are unchanged. Always checks the hooks of arguments, because the arguments
+    /// may be other tensors.
     fn hold(&self, arguments: &[Tensor], cells: &[Tensor]) -> bool {
         let now = gradus::hooks_changed();
         let (of_arguments, of_cells) = self.were.split_at(arguments.len().min(self.were.len()));
@@ -112,11 +115,11 @@ impl Hooks {
         if !arguments.iter().zip(of_arguments).all(|(t, were)| t.hooks() == *were) {
             return false;
         }
-        if self.looked.load(Ordering::Relaxed) != now {
+        if self.checked_at.load(Ordering::Relaxed) != now {
             if !cells.iter().zip(of_cells).all(|(t, were)| t.hooks() == *were) {
                 return false;
             }
-            self.looked.store(now, Ordering::Relaxed);
+            self.checked_at.store(now, Ordering::Relaxed);
         }
         true
     }
@@ -132,12 +135,12 @@ pub(crate) struct Gradient {
 
 /// The effect of a function on a gradient.
 pub(crate) enum GradientChange {
-    AsItWas,
-    Forgotten,
-    /// It is replaced by a value.
+    Unchanged,
+    Cleared,
+    /// Replaced by a value.
     Replaced,
-    /// It is replaced by a value, which is propagated to the operation that produced the argument.
-    GoesOn,
+    /// Replaced by a value, which is propagated to the operation that produced the argument.
+    Propagated,
 }
 
 impl Gradient {
@@ -156,7 +159,8 @@ pub(crate) fn requirement(t: &Tensor) -> (bool, bool) {
 }
 
 impl CompiledProgram {
-    /// Returns true if it applies to arguments of these types; collects their tensors in the list.
+    /// Returns true if structure and types of these arguments are those of the program. Collects their
+    /// tensors in `tensors`.
     pub(crate) fn takes(&self, arguments: &Bound<'_, PyTuple>, tensors: &mut Vec<Tensor>) -> PyResult<bool> {
         tensors.clear();
         if !self.arguments.matches(arguments.as_any(), tensors)? || tensors.len() != self.types.len() {
@@ -166,7 +170,8 @@ impl CompiledProgram {
         Ok(tensors.iter().zip(&self.types).all(same))
     }
 
-    /// Returns true if it applies to these arguments, whose types match, and to the current state outside.
+    /// Returns true if the program applies to these arguments, whose types match, and to the current outside
+    /// state.
     pub(crate) fn fits(&self, arguments: &Bound<'_, PyTuple>, tensors: &[Tensor]) -> PyResult<bool> {
         if self.modes != Modes::now() || !self.is_here(tensors) {
             return Ok(false);
@@ -211,8 +216,8 @@ impl CompiledProgram {
         self.guards.hold(py)
     }
 
-    /// Returns true if the operands are on the device that it was compiled for. Operands on mixed devices are rejected
-    /// by the run.
+    /// Returns true if the operands are on the device that the program was compiled for. A run rejects
+    /// operands on mixed devices.
     fn is_here(&self, tensors: &[Tensor]) -> bool {
         if !crate::device::other_devices_used() {
             return true;
@@ -221,14 +226,14 @@ impl CompiledProgram {
         other.unwrap_or(gradus::Device::CPU) == self.compiled.device()
     }
 
-    /// Returns true if it writes to anything that arguments may be views of.
+    /// Returns true if the program writes to tensors that arguments may be views of.
     pub(crate) fn writes(&self) -> bool {
         !self.changed.is_empty() || !self.twins.is_empty() || !self.compiled.written().is_empty()
     }
 
-    /// Returns true if two threads must not run it at the same time: it changes something, or something changes before
-    /// it runs.
-    pub(crate) fn is_alone(&self) -> bool {
+    /// Returns true if two threads must not run the program at the same time, because it changes state, or
+    /// because functions that change state are called before it.
+    pub(crate) fn is_exclusive(&self) -> bool {
         let changes = self.gradients.len() + self.rebound.len() + self.left.len() + self.before.len();
         self.writes() || changes > 0
     }
@@ -248,7 +253,7 @@ impl CompiledProgram {
         }) && self.found_outside.iter().all(|(i, leaf)| tensors[*i].is_same(leaf))
     }
 
-    /// Runs it after updating Python numbers; undoes the updates if it fails.
+    /// Runs the program after updating Python numbers. If the run fails, undoes the updates.
     fn run(&self, py: Python<'_>, tensors: &[Tensor], first: bool) -> PyResult<Vec<Tensor>> {
         let mut undo = Vec::new();
         let mut run = || {
@@ -300,8 +305,8 @@ impl CompiledProgram {
                 false => t.clone(),
             };
             // The state of a generator on the CPU is moved to the device.
-            let along = |t: &Tensor| t.numel() > 1 && t.numel() * t.dtype().size() <= 16;
-            let here = |t: Tensor| if along(&t) { t.to(self.compiled.device()) } else { t };
+            let is_generator_state = |t: &Tensor| t.numel() > 1 && t.numel() * t.dtype().size() <= 16;
+            let here = |t: Tensor| if is_generator_state(&t) { t.to(self.compiled.device()) } else { t };
             let cells: Vec<Tensor> = self.compiled.cells().iter().map(now).map(here).collect();
             let all: Vec<&Tensor> = ins.iter().copied().chain(&cells).collect();
             let mut outs = gradus::call("jit", self.compiled.graph(), &all)?;
@@ -316,8 +321,8 @@ impl CompiledProgram {
 }
 
 impl CompiledProgram {
-    /// Runs it on arguments, writes the new values of arguments that it changes, and returns its results as
-    /// Python objects. `first` says that it was traced for this call.
+    /// Runs the program on arguments, writes the new values of arguments that it changes, and returns its
+    /// results as Python objects. `first` is true if the program was traced for this call.
     pub(crate) fn call<'py>(
         &self,
         arguments: &Bound<'py, PyTuple>,
@@ -332,9 +337,10 @@ impl CompiledProgram {
         for (r, new) in self.rebound.iter().zip(outs.split_off(outs.len() - self.rebound.len())) {
             r.location.get().put(py, Bound::new(py, PyTensor::new(new))?.into_any())?;
         }
-        let has_value = |g: &&Gradient| matches!(g.left, GradientChange::Replaced | GradientChange::GoesOn);
+        let has_value =
+            |g: &&Gradient| matches!(g.left, GradientChange::Replaced | GradientChange::Propagated);
         let values = outs.split_off(outs.len() - self.gradients.iter().filter(has_value).count());
-        self.leave(py, tensors, &values)?;
+        self.store_gradients(py, tensors, &values)?;
         if !self.changed.is_empty() {
             let news = outs.split_off(outs.len() - self.changed.len());
             let mut objects = Vec::new();
@@ -355,16 +361,16 @@ impl CompiledProgram {
 
 impl CompiledProgram {
     /// Stores gradients with their owners.
-    fn leave(&self, py: Python<'_>, tensors: &[Tensor], values: &[Tensor]) -> PyResult<()> {
+    fn store_gradients(&self, py: Python<'_>, tensors: &[Tensor], values: &[Tensor]) -> PyResult<()> {
         let mut values = values.iter().map(Tensor::detach);
         let mut on = Vec::new();
         for g in &self.gradients {
             let Some(tensor) = g.tensor(tensors) else { continue };
             match g.left {
-                GradientChange::AsItWas => {}
-                GradientChange::Forgotten => raise(tensor.set_grad(None))?,
+                GradientChange::Unchanged => {}
+                GradientChange::Cleared => raise(tensor.set_grad(None))?,
                 GradientChange::Replaced => raise(tensor.set_grad(values.next().as_ref()))?,
-                GradientChange::GoesOn => on.extend(values.next().map(|g| (tensor, g))),
+                GradientChange::Propagated => on.extend(values.next().map(|g| (tensor, g))),
             }
         }
         let on: Vec<(&Tensor, &Tensor)> = on.iter().map(|(t, g)| (*t, g)).collect();
@@ -376,7 +382,8 @@ impl CompiledProgram {
     }
 }
 
-/// Returns true if it matters that an argument is also read from outside: it is the same leaf, or is written to.
+/// Returns true if an argument must be one leaf with the same tensor read from outside: if the program
+/// writes, or if it differentiates and the leaf requires gradients.
 pub(crate) fn may_share(t: &Tensor, differentiates: bool, writes: bool) -> bool {
     t.is_cell() && (writes || (differentiates && t.requires_grad()))
 }
@@ -393,9 +400,10 @@ pub(crate) fn part_of_a_cell(py: Python<'_>, object: &Bound<'_, PyTensor>, cells
 
 /// Relations between arguments that are tensors.
 pub(crate) enum TensorRelation {
-    /// Unrelated, except for equal ones: for each argument the first one that is the same tensor.
+    /// Unrelated or the same: for each argument, the index of the first one that is the same tensor. Empty if
+    /// all differ.
     Twins(Vec<usize>),
-    /// Some are views of the same tensor.
+    /// Some arguments are different views of one tensor.
     Parts,
 }
 

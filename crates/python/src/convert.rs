@@ -61,15 +61,15 @@ fn element(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Numb
     }
 }
 
-/// Returns the dtype of a number in a list; NumPy's numbers have their own.
+/// Returns the dtype of a number in a list. NumPy's numbers have dtypes of their own.
 fn dtype_of(obj: &Bound<'_, PyAny>, n: Number) -> DType {
     let plain = obj.is_exact_instance_of::<PyFloat>() || obj.is_exact_instance_of::<PyInt>();
     let own = if plain { None } else { obj.getattr("dtype").ok().and_then(|d| d.extract::<DTypeArg>().ok()) };
     own.map_or_else(|| dtype::of_number(n), |d| d.0)
 }
 
-/// Returns an error for numbers that an integer dtype cannot hold. Negative ones wrap in an unsigned dtype, as
-/// in PyTorch.
+/// Returns an error for numbers that an integer dtype cannot hold. Negative ones wrap in an unsigned dtype,
+/// as in PyTorch.
 pub(crate) fn fits(n: Number, dtype: DType) -> PyResult<()> {
     use gradus::ir::Class;
     let bits = dtype.size() as i32 * 8;

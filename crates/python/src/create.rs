@@ -27,7 +27,7 @@ fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
 /// Largest size in bytes for which writing elements is faster than an operation.
 const FEW: usize = 256;
 
-/// Smallest size in bytes for which the system provides zero pages, which need not be written.
+/// Smallest size in bytes of memory that the system provides as pages of zeros, which need not be written.
 const FRESH: usize = 1 << 22;
 
 /// Fills a small tensor of this type with a number. Returns `None` for larger ones, which are broadcast
@@ -37,7 +37,8 @@ pub(crate) fn few_of(x: &Tensor, n: Number) -> Option<Tensor> {
     (!gradus::is_tracing() && x.device().is_cpu()).then(|| full_of(&aval, n))
 }
 
-/// Fills a tensor of a type with a number, in its own memory. Returns a failed tensor if the allocation fails.
+/// Fills a tensor of a type with a number, in its own memory. Returns a failed tensor if the allocation
+/// fails.
 fn full_of(aval: &Aval, n: Number) -> Tensor {
     let one = n.literal(aval.dtype);
     let zero = matches!(n, Number::Bool(false) | Number::Int(0))
@@ -159,7 +160,7 @@ pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
     if !crate::array::is_array(array)? {
         return Err(type_error(format!("expected a NumPy array, not {}", array.get_type().name()?)));
     }
-    match crate::array::taken(array)? {
+    match crate::array::share(array)? {
         Some(t) => PyTensor::out(t),
         None => PyTensor::out(self::array(array, false)?),
     }
@@ -425,7 +426,7 @@ pub(crate) fn logspace(
     };
     let (from, to) = (end_of(start)?, end_of(end)?);
     let step = if steps > 1 { (to - from) / (steps - 1) as f64 } else { Complex::from(0.0) };
-    // Computed from the nearer end, so that both ends are exact.
+    // Computes from the nearer end, so that both ends are exact.
     let exponent = |i: usize| match i < steps.div_ceil(2) {
         true => from + step * i as f64,
         false => to - step * (steps - 1 - i) as f64,

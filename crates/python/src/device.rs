@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 thread_local! {
-    /// The devices on which this thread makes tensors: the user's choice, and the override inside a function of
-    /// the package.
+    /// The device on which this thread makes tensors by the user's choice. `WORKING` overrides it inside a
+    /// function of the package.
     static CHOSEN: Cell<Device> = const { Cell::new(Device::CPU) };
     static WORKING: Cell<Option<Device>> = const { Cell::new(None) };
     /// The device of the operands of the function being traced. Traced tensors have no device themselves.

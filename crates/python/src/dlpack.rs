@@ -119,8 +119,8 @@ unsafe extern "C" fn free_versioned(managed: *mut ManagedVersioned) {
     }
 }
 
-/// Frees a capsule that was never consumed: a consumed one has been renamed.
-unsafe extern "C" fn unused(capsule: *mut ffi::PyObject) {
+/// Frees the contents of a capsule that was never consumed. A consumed capsule has been renamed.
+unsafe extern "C" fn free_unconsumed(capsule: *mut ffi::PyObject) {
     // SAFETY: Python calls this with the capsule, whose name determines the type of its pointer; we own it
     // until it is renamed.
     unsafe {
@@ -177,7 +177,7 @@ pub(crate) fn export<'py>(
     // SAFETY: the pointer is a box, which is freed by its deleter: in the capsule's destructor, or by the
     // consumer.
     unsafe {
-        let capsule = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(unused));
+        let capsule = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(free_unconsumed));
         Bound::from_owned_ptr_or_err(py, capsule)
     }
 }
@@ -293,8 +293,8 @@ unsafe fn shared(tensor: &DlTensor, taken: ImportedTensor, copy: bool) -> PyResu
         return Err(PyBufferError::new_err("the array has no memory"));
     };
     let offset = (-first * size) as usize;
-    // SAFETY: the array's elements occupy `bytes` from `start` on until `taken` is dropped. The caller must not
-    // write them while they are read, as for all shared memory in Python.
+    // SAFETY: the array's elements occupy `bytes` from `start` on until `taken` is dropped. The caller must
+    // not write them while they are read, as for all shared memory in Python.
     let storage = unsafe {
         // Booleans are checked, because any byte other than 0 and 1 is not a valid value.
         if copy || dtype == DType::Bool {

@@ -40,7 +40,7 @@ pub(crate) const NAMES: &[(&str, DType)] = &[
 ];
 
 impl PyDType {
-    /// Returns the unique object of a dtype: programs compare them with `is`.
+    /// Returns the only object of a dtype, because programs compare dtypes with `is`.
     pub(crate) fn object(py: Python<'_>, dtype: DType) -> PyResult<Py<PyDType>> {
         static ALL: PyOnceLock<Vec<(DType, Py<PyDType>)>> = PyOnceLock::new();
         let all = ALL.get_or_try_init(py, || {
@@ -151,7 +151,7 @@ impl PyDType {
         name(self.0)
     }
 
-    /// Returns true if elements are real or complex floats.
+    /// Returns true if elements are real floats.
     #[getter]
     fn is_floating_point(&self) -> bool {
         self.0.is_differentiable() && !self.0.is_complex()

@@ -1,5 +1,6 @@
 //! Converts errors of Gradus to Python exceptions.
-//! Takes an error; returns an exception of the class that PyTorch's users catch. `words.rs` writes the message.
+//! Takes an error; returns an exception of the class that PyTorch's users catch. `words.rs` writes the
+//! message.
 
 use crate::words::{PythonWords, message};
 use gradus::ir::Words;
@@ -29,7 +30,7 @@ pub(crate) fn raise_stored() -> PyResult<()> {
 }
 
 /// Returns true if a signal (Ctrl-C) requests the run on this thread to stop.
-pub(crate) fn stop_wanted() -> bool {
+pub(crate) fn stop_requested() -> bool {
     Python::attach(|py| {
         // Lets other threads take the GIL.
         py.detach(std::thread::yield_now);
@@ -48,8 +49,8 @@ pub(crate) fn stop_wanted() -> bool {
 pub(crate) fn line() -> Option<String> {
     Python::attach(|py| {
         let named = || -> PyResult<Option<String>> {
-            // Looked up once: every node of a trace calls this, and importing runs Python code, which Ctrl-C
-            // may interrupt.
+            // Looked up once, because every node of a trace calls this function, and importing runs Python
+            // code, which Ctrl-C may interrupt.
             static HERE: PyOnceLock<(String, Py<PyAny>)> = PyOnceLock::new();
             let (ours, getframe) = HERE.get_or_try_init(py, || {
                 let ours = py.import("gradus")?.getattr("__path__")?.get_item(0)?.extract::<String>()?;
@@ -60,8 +61,8 @@ pub(crate) fn line() -> Option<String> {
                 let code = frame.getattr("f_code")?;
                 let file = code.getattr("co_filename")?.extract::<String>()?;
                 if !file.starts_with(ours) && !file.starts_with("<frozen") {
-                    // Extracted as Rust values: Python's `str` checks for Ctrl-C, and the exception would be
-                    // lost here.
+                    // Extracts Rust values, because Python's `str` checks for Ctrl-C, and that exception
+                    // would be lost here.
                     let line = frame.getattr("f_lineno")?.extract::<usize>()?;
                     let name = code.getattr("co_name")?.extract::<String>()?;
                     return Ok(Some(format!("File \"{file}\", line {line}, in {name}")));
@@ -114,8 +115,8 @@ pub(crate) fn _value_error(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
     class(py, ErrorClass::Value)
 }
 
-/// Makes the exception for a dtype that a device lacks: a `TypeError` of a class that functions of the package
-/// recognize.
+/// Makes the exception for a dtype that a device lacks: a `TypeError` of a class that functions of the
+/// package recognize.
 fn lacking(device: &str, dtype: DType, instead: DType) -> PyErr {
     static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let [dtype, instead] = [dtype, instead].map(|d| PythonWords.dtype(d));
@@ -131,7 +132,7 @@ fn lacking(device: &str, dtype: DType, instead: DType) -> PyErr {
     })
 }
 
-/// Makes the exception for an error: of the classes that PyTorch's users catch.
+/// Makes the exception for an error, of the class that users of PyTorch catch.
 pub(crate) fn to_exception(error: &Error) -> PyErr {
     let text = message(error);
     match error.kind() {
@@ -155,17 +156,17 @@ pub(crate) fn to_exception(error: &Error) -> PyErr {
     }
 }
 
-/// An argument of the wrong type.
+/// Makes a `TypeError`: an argument has the wrong type.
 pub(crate) fn type_error(why: impl Into<String>) -> PyErr {
     PyTypeError::new_err(why.into())
 }
 
-/// An impossible computation.
+/// Makes a `RuntimeError`: a computation is impossible.
 pub(crate) fn runtime_error(why: impl Into<String>) -> PyErr {
     PyRuntimeError::new_err(why.into())
 }
 
-/// An argument of the wrong value.
+/// Makes a `ValueError`: an argument has the wrong value.
 pub(crate) fn value_error(why: impl Into<String>) -> PyErr {
     of_class(ErrorClass::Value, why.into())
 }

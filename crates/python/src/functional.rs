@@ -184,7 +184,8 @@ pub(crate) fn embedding(py: Python<'_>, input: T, weight: T, padding_idx: Option
     result(py, &input.0, |ids| gradus::embedding(ids, &weight.0, padding_idx))
 }
 
-/// Vectors that are 1 at the index of each integer and 0 elsewhere; `num_classes` -1 uses the largest integer.
+/// Vectors that are 1 at the index of each integer and 0 elsewhere; `num_classes` -1 uses the largest
+/// integer.
 #[doc = example!(one_hot)]
 #[pyfunction]
 #[pyo3(signature = (tensor, num_classes=-1), text_signature = "(tensor, num_classes=-1)")]

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub(crate) struct PyGraph(pub(crate) Arc<Graph>);
 
 impl PyGraph {
-    /// `Y`, or `Y0`, `Y1` and so on.
+    /// Returns names of the outputs: `Y`, or `Y0`, `Y1` and so on.
     fn output_names(&self) -> Vec<String> {
         let n = self.0.outputs().len();
         (0..n).map(|i| if n == 1 { "Y".to_string() } else { format!("Y{i}") }).collect()
@@ -110,8 +110,8 @@ impl PyGraph {
     }
 }
 
-/// Traces a function of a list of tensors with these names. `after` is called when the function has run, and may
-/// name tensors from outside.
+/// Traces a function of a list of tensors with these names. `after` is called when the function has run, and
+/// may name tensors from outside.
 #[pyfunction]
 pub(crate) fn _trace<'py>(
     names: Vec<String>,

@@ -42,7 +42,7 @@ impl Location {
         match (self, value) {
             (Location::Cell(cell), Some(value)) => cell.bind(py).setattr("cell_contents", value),
             (Location::Cell(cell), None) => cell.bind(py).delattr("cell_contents"),
-            // By Python's method, because members of modules register changes.
+            // Calls Python's method, because dictionaries of modules register changes.
             (Location::Item(items, name), Some(value)) => items.bind(py).as_any().set_item(name, value),
             (Location::Item(items, name), None) => items.bind(py).as_any().del_item(name),
             (Location::Attribute(of, name), Some(value)) => of.bind(py).setattr(name, value),
@@ -81,7 +81,8 @@ fn is_number_or_text(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PyComplex>()
 }
 
-/// Returns true if two values of one type are equal. Zeros of different sign are not: division distinguishes them.
+/// Returns true if two values of one type are equal. Zeros of different sign are not equal, because division
+/// distinguishes them.
 pub(crate) fn is_equal(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<bool> {
     let bits = |x: &Bound<'_, PyAny>| x.extract::<f64>().map(f64::to_bits);
     if a.is_exact_instance_of::<PyFloat>() {

@@ -71,8 +71,8 @@ impl PyNode {
         }
     }
 
-    /// The number of the operation in the order of recording; a backward pass visits larger numbers first. `None`
-    /// for a leaf.
+    /// The number of the operation in the order of recording; a backward pass visits larger numbers first.
+    /// `None` for a leaf.
     #[getter]
     fn _order(&self) -> Option<u64> {
         if let NodeOrigin::Op(op) = &self.0 { Some(op.order()) } else { None }
@@ -104,8 +104,8 @@ impl PyTensor {
         Ok(self.value(py)?.recorded().map(|(op, _)| PyNode(NodeOrigin::Op(op))))
     }
 
-    /// The recorded operations that computed this tensor, as a graph that can be printed, drawn and written as
-    /// equations. Leaves are its inputs.
+    /// The recorded operations that computed this tensor, as a graph that can be printed, drawn and written
+    /// as equations. Leaves are its inputs.
     ///
     /// >>> import gradus
     /// >>> x = gradus.ones(2, requires_grad=True)

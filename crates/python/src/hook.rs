@@ -30,12 +30,12 @@ pub(crate) fn after_backward(py: Python<'_>, done: PyResult<()>) -> PyResult<()>
 }
 
 /// Forgets the leaves that were reached by a pass that adds nothing to them.
-pub(crate) fn nothing_added() {
+pub(crate) fn forget_reached() {
     drop(WAITING.with(RefCell::take));
 }
 
-/// The function of a hook, visible to Python's garbage collector, which may clear it: the function may refer to
-/// the hook's own tensor.
+/// The function of a hook, visible to Python's garbage collector, which may clear it: the function may refer
+/// to the hook's own tensor.
 pub(crate) struct PythonHook(Mutex<Option<Py<PyAny>>>);
 
 impl PythonHook {

@@ -27,8 +27,8 @@ fn entry(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
             if let Ok(t) = end.cast::<PyTensor>()
                 && t.get().value(obj.py())?.is_traced()
             {
-                let why = "a slice that ends at a value of a traced function has an extent that is not known; of `n` elements \
-                           from `i` on it is: x[i + gradus.arange(n)]";
+                let why = "a slice with a bound that is a value of a traced function has no known extent; to select `n` \
+                           elements from `i` on, use x[i + gradus.arange(n)]";
                 return Err(runtime_error(why));
             }
             // A bound beyond 64 bits is clamped.
@@ -134,8 +134,8 @@ fn is_view(entries: &[Ix]) -> bool {
     !entries.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)))
 }
 
-/// Writes one number where a traced mask is true, next to ranges and integers, without knowing the number of
-/// elements.
+/// Writes one number where a traced mask is true, without the number of selected elements, which is unknown.
+/// Other entries of the index must be ranges and integers.
 fn fill(whole: &Bound<'_, PyTensor>, entries: &[Ix], value: &Tensor) -> Option<PyResult<()>> {
     let at = entries.iter().position(|p| matches!(p, Ix::Mask(m) if m.is_traced()))?;
     let (before, after) = (&entries[..at], &entries[at + 1..]);
@@ -155,8 +155,8 @@ fn fill(whole: &Bound<'_, PyTensor>, entries: &[Ix], value: &Tensor) -> Option<P
     Some(part.write(whole.py(), x.masked_fill(&mask.reshape(dims), value)))
 }
 
-/// Writes to a part. Large tensors are copied without the GIL; repeated if another thread has written
-/// meanwhile.
+/// Writes to a part. Large tensors are copied without the GIL. Repeats the write if another thread has
+/// written meanwhile.
 fn put_at(whole: &Bound<'_, PyTensor>, entries: Vec<Ix>, value: Arg<'_>) -> PyResult<()> {
     let (py, target) = (whole.py(), whole.get());
     loop {
@@ -186,8 +186,8 @@ fn put(slf: &Bound<'_, PyTensor>, entries: Vec<Ix>, value: &Bound<'_, PyAny>) ->
     }
     let x = slf.get().value(py)?;
     if slf.get().repeats(py) {
-        // Element by element, because several elements may share memory: of those that are selected one by one,
-        // the last write wins.
+        // Writes element by element, because several elements of the view may share memory. Of the elements
+        // that an index selects one by one, the last one is kept.
         let same = number.is_some() || !is_view(&entries);
         let part = PyTensor::part_of(slf, View::At(entries))?;
         let new = new.to_dtype(x.dtype()).expand(part.value(py)?.shape());

@@ -1,6 +1,6 @@
 //! Functions that are compiled when they are first called with arguments of new types or structure.
-//! Takes a Python function; calls run the program for the structure and types of the arguments, tracing it on a
-//! miss.
+//! Takes a Python function; calls run the program for the structure and types of the arguments, tracing it on
+//! a miss.
 //! `compiled.rs` runs a program, `trace_deps.rs` and `guard.rs` record what it depends on outside of its
 //! arguments.
 
@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Largest number of programs that are kept for a function.
 const MOST: usize = 64;
 
-/// Number of consecutive programs that served one call each, after which calls run uncompiled.
+/// Number of consecutive calls without a reusable program after which calls run uncompiled.
 const TRIES: usize = 8;
 
 /// A function that runs as one compiled program for each structure and types of its arguments.
@@ -43,7 +43,7 @@ pub(crate) struct PyJit {
     programs: Mutex<Vec<Arc<CompiledProgram>>>,
     /// Number of consecutive calls that found no reusable program: the guards of existing ones failed, or no
     /// program could be kept.
-    alone: AtomicUsize,
+    misses: AtomicUsize,
     lock: ReentrantLock,
 }
 
@@ -54,19 +54,19 @@ impl PyJit {
 
     /// Returns the program for these arguments, and their tensors.
     fn program(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<(Arc<CompiledProgram>, Vec<Tensor>)> {
-        match self.known(arguments)? {
+        match self.find_cached(arguments)? {
             CachedProgram::Program(program, tensors) => Ok((program, tensors)),
             other => self.new_program(arguments, &other),
         }
     }
 
-    fn known(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<CachedProgram> {
+    fn find_cached(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<CachedProgram> {
         let last: Option<Arc<CompiledProgram>> = self.programs().last().cloned();
         let Some(last) = last else { return Ok(CachedProgram::Nothing) };
         let mut tensors = Vec::new();
         let mut like = last.takes(arguments, &mut tensors)?.then(|| last.clone());
         if like.is_some() && last.fits(arguments, &tensors)? {
-            self.alone.store(0, Ordering::Relaxed);
+            self.misses.store(0, Ordering::Relaxed);
             return Ok(CachedProgram::Program(last, tensors));
         }
         let others: Vec<Arc<CompiledProgram>> = self.programs().clone();
@@ -78,7 +78,7 @@ impl PyJit {
                 let mut all = self.programs();
                 all.retain(|other| !Arc::ptr_eq(other, p));
                 all.push(p.clone());
-                self.alone.store(0, Ordering::Relaxed);
+                self.misses.store(0, Ordering::Relaxed);
                 return Ok(CachedProgram::Program(p.clone(), tensors));
             }
             like.get_or_insert_with(|| p.clone());
@@ -86,10 +86,10 @@ impl PyJit {
         Ok(like.map_or(CachedProgram::Nothing, CachedProgram::Like))
     }
 
-    /// Returns true if the next call should run uncompiled, because the last programs served one call each. Compilation
-    /// is retried with decreasing frequency.
+    /// Returns true if the next call should run uncompiled, because the last programs were used for one call
+    /// only. Compilation is retried with decreasing frequency.
     fn runs_plain(&self) -> bool {
-        let n = self.alone.load(Ordering::Relaxed);
+        let n = self.misses.load(Ordering::Relaxed);
         n > TRIES && !n.is_power_of_two()
     }
 
@@ -98,12 +98,14 @@ impl PyJit {
         arguments: &Bound<'_, PyTuple>,
         known: &CachedProgram,
     ) -> PyResult<(Arc<CompiledProgram>, Vec<Tensor>)> {
-        let (py, n) = (arguments.py(), self.alone.load(Ordering::Relaxed));
+        let (py, n) = (arguments.py(), self.misses.load(Ordering::Relaxed));
         let like = if let CachedProgram::Like(program) = known { Some(program) } else { None };
         if let (Some(like), TRIES) = (like, n) {
-            let name =
-                like.guards.other(py).map_or("what it reads outside".to_string(), |name| format!("`{name}`"));
-            say(
+            let name = like
+                .guards
+                .first_changed(py)
+                .map_or("an outside value that it reads".to_string(), |name| format!("`{name}`"));
+            warn(
                 py,
                 &format!(
                     "jit: {name} is different at every call, so the function runs without being compiled"
@@ -115,12 +117,12 @@ impl PyJit {
         let (new, changed, lasting) = self.compile(arguments, tree, &tensors)?;
         if let (Some(name), 1) = (changed.first(), n) {
             let text = format!(
-                "jit: the function changes `{name}`, which it reads, and so runs without being compiled; keep what changes in \
-                 a tensor, or change it outside"
+                "jit: the function reads and changes `{name}`, so it runs without being compiled; keep the changing \
+                 value in a tensor, or change it outside of the function"
             );
-            say(py, &text)?;
+            warn(py, &text)?;
         }
-        self.alone.store(if lasting && like.is_none() { 0 } else { n + 1 }, Ordering::Relaxed);
+        self.misses.store(if lasting && like.is_none() { 0 } else { n + 1 }, Ordering::Relaxed);
         let new = Arc::new(new);
         if lasting {
             let mut all = self.programs();
@@ -132,8 +134,8 @@ impl PyJit {
         Ok((new, tensors))
     }
 
-    /// Compiles a program for these arguments. Returns the program, the names of outside values that the function
-    /// both reads and changes, and whether other calls can use the program.
+    /// Compiles a program for these arguments. Returns the program, the names of outside values that the
+    /// function both reads and changes, and whether other calls can use the program.
     fn compile(
         &self,
         arguments: &Bound<'_, PyTuple>,
@@ -150,8 +152,8 @@ impl PyJit {
             let trace = Trace { f: self.f.bind(py), tree: &tree, tensors, objects: &objects, rooted };
             let (traced, compiled) = trace.run(&found_outside)?;
             let writes = !traced.changed.is_empty() || !compiled.written().is_empty();
-            // Views of a tensor that is written must be views inside too, and an argument that is also read
-            // from outside must be one leaf: the function is traced again with these.
+            // Views of a tensor that is written must be views inside the trace too. An argument that is also
+            // read from outside must be one leaf. If that is not so, traces the function again.
             let views = objects.iter().flatten().any(|p| part_of_a_cell(py, p, compiled.cells()));
             let views =
                 writes && (views || (!traced.changed.is_empty() && matches!(related, TensorRelation::Parts)));
@@ -170,8 +172,8 @@ impl PyJit {
                 break (traced, compiled);
             }
             if !traced.found.left.is_empty() {
-                let why = "jit: the function puts tensors into a container from outside, and is given tensors that it also finds \
-                           there; return them, and put them there after the call";
+                let why = "jit: the function stores tensors in an outside container, and also reads arguments from \
+                           outside; return the tensors, and store them after the call";
                 return Err(crate::error::runtime_error(why));
             }
             for guard in &traced.found.undo {
@@ -184,7 +186,7 @@ impl PyJit {
         let twins = if let TensorRelation::Twins(twins) = related { twins } else { Vec::new() };
         let lasting = unstable.is_empty() && !rooted;
         let rebound =
-            rebound.into_iter().map(|(location, old)| taken(py, location, old, &compiled, &guards.guards));
+            rebound.into_iter().map(|(location, old)| read_of(py, location, old, &compiled, &guards.guards));
         let rebound = rebound.collect::<PyResult<Vec<Rebound>>>()?;
         guards.guards.shrink_to_fit();
         let program = CompiledProgram {
@@ -214,33 +216,33 @@ impl PyJit {
 enum CachedProgram {
     /// The program for the call, with the tensors of its arguments.
     Program(Arc<CompiledProgram>, Vec<Tensor>),
-    /// A program for such arguments, but for another state outside.
+    /// A program for arguments of these types, but for another outside state.
     Like(Arc<CompiledProgram>),
     Nothing,
 }
 
 /// Issues a warning at the function's call.
-fn say(py: Python<'_>, text: &str) -> PyResult<()> {
+fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
     let text = std::ffi::CString::new(text)?;
     PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyUserWarning>(), &text, 1)
 }
 
-/// Determines how a reassigned location is read. The input of the tensor there becomes a cell of the program,
-/// because other code may use the tensor.
-fn taken(
+/// Determines how a reassigned location is read. If the tensor there is an input of the program, the program
+/// keeps its cell, and the tensor, which other code may use, gets a copy.
+fn read_of(
     py: Python<'_>,
     location: Py<Guard>,
     old: Option<Py<PyTensor>>,
     compiled: &Compiled,
     others: &[Py<Guard>],
 ) -> PyResult<Rebound> {
-    let Some(old) = old else { return Ok(Rebound { location, read: Read::AsItWas }) };
+    let Some(old) = old else { return Ok(Rebound { location, read: Read::Original }) };
     let cell = old.get().held();
     if !compiled.cells().iter().any(|c| c.is_same(&cell)) {
-        return Ok(Rebound { location, read: if old.get().is_whole() { Read::Any } else { Read::AsItWas } });
+        return Ok(Rebound { location, read: if old.get().is_whole() { Read::Any } else { Read::Original } });
     }
     if !old.get().is_whole() || others.iter().any(|g| g.get().is_of(py, &old)) {
-        return Ok(Rebound { location, read: Read::AsItWas });
+        return Ok(Rebound { location, read: Read::Original });
     }
     let new = cell.detach().copied();
     let new = if cell.requires_grad() { new.requires_grad_() } else { new.cell() };
@@ -339,11 +341,11 @@ impl Trace<'_, '_> {
         let mut gradients = Vec::new();
         for g in gradus::traced_gradients() {
             let left = match g.left {
-                None => GradientChange::AsItWas,
-                Some(None) => GradientChange::Forgotten,
+                None => GradientChange::Unchanged,
+                Some(None) => GradientChange::Cleared,
                 Some(Some(value)) => {
                     outs.push(value);
-                    if g.goes_on { GradientChange::GoesOn } else { GradientChange::Replaced }
+                    if g.goes_on { GradientChange::Propagated } else { GradientChange::Replaced }
                 }
             };
             gradients.push(Gradient { of: g.of, read: g.read, left });
@@ -359,8 +361,8 @@ impl Trace<'_, '_> {
         Ok((outs, Traced { results, changed, gradients, depends, differentiates, found }))
     }
 
-    /// Makes arguments that are the same tensor, or views of another argument, related in the same way inside.
-    /// Returns which are unrelated.
+    /// Relates arguments inside the trace as they are outside: the same tensor, or views of another one.
+    /// Returns for each argument whether it is unrelated to all others.
     fn relate(&self, inside: &[Option<Bound<'_, PyTensor>>]) -> PyResult<Vec<bool>> {
         let py = self.f.py();
         let mut alone = vec![true; self.objects.len()];
@@ -425,7 +427,7 @@ impl PyJit {
         Ok(PyJit {
             f: f.unbind(),
             programs: Mutex::new(Vec::new()),
-            alone: AtomicUsize::new(0),
+            misses: AtomicUsize::new(0),
             lock: ReentrantLock::default(),
         })
     }
@@ -446,17 +448,17 @@ impl PyJit {
             return self.f.bind(py).call(args, kwargs);
         }
         let arguments = all(args, kwargs)?;
-        // Under the lock, so that a program that fits still does when it runs, and waiting threads share one
-        // compilation.
+        // Holds the lock, so that the outside state does not change between the lookup of a program and its
+        // run, and waiting threads share one compilation.
         let guard = self.lock.take(py)?;
-        let (program, tensors) = match self.known(&arguments)? {
+        let (program, tensors) = match self.find_cached(&arguments)? {
             CachedProgram::Program(program, tensors) => {
-                let _guard = program.is_alone().then_some(guard);
+                let _guard = program.is_exclusive().then_some(guard);
                 return program.call(&arguments, &tensors, false);
             }
             _ if self.runs_plain() => {
                 drop(guard); // the function may wait for another thread
-                self.alone.fetch_add(1, Ordering::Relaxed);
+                self.misses.fetch_add(1, Ordering::Relaxed);
                 return self.f.bind(py).call(args, kwargs);
             }
             other => self.new_program(&arguments, &other)?,
@@ -507,8 +509,8 @@ impl PyJit {
         Ok(self.program(&all(args, kwargs)?)?.0.compiled.explain())
     }
 
-    /// Copies and pickles contain the function, which is compiled again; one with the function's own name is
-    /// pickled by name.
+    /// Copies and pickles contain the function, which is compiled again. An object that the function's module
+    /// holds under the function's name is pickled by that name.
     fn __reduce__<'py>(slf: &Bound<'py, PyJit>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, f) = (slf.py(), slf.get().f.bind(slf.py()));
         let name = (f.getattr("__module__").ok(), f.getattr("__qualname__").ok());

@@ -1,7 +1,7 @@
 //! The native part of the Python package: `gradus._native`, wrapped by `python/gradus`.
 //!
-//! One file per topic; methods of `Tensor` are distributed over them. Functions whose names begin with `_` take
-//! and return flat lists of tensors, and have wrappers in Python.
+//! One file per topic; methods of `Tensor` are distributed over them. Functions whose names begin with `_`
+//! take and return flat lists of tensors, and have wrappers in Python.
 
 #![allow(non_snake_case, reason = "PyTorch's attributes T and H")]
 #![allow(clippy::too_many_arguments, reason = "PyTorch's functions have many arguments")]
@@ -166,7 +166,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        gradus::ask_to_stop(crate::error::stop_wanted);
+        gradus::ask_to_stop(crate::error::stop_requested);
         gradus::wait_with(|wait| Python::attach(|py| py.detach(wait)));
         gradus::trace_lines(crate::error::line);
         for (name, dtype) in crate::dtype::NAMES {

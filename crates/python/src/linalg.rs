@@ -71,8 +71,8 @@ fn with_booleans(
     f: fn(&Tensor, &Tensor) -> Tensor,
 ) -> PyResult<PyTensor> {
     let larger = if a.numel() >= b.numel() { a.clone() } else { b.clone() };
-    let truths = a.dtype() == DType::Bool && b.dtype() == DType::Bool;
-    result(py, &larger, |_| if truths { f(&a, &b).to_dtype(DType::Bool) } else { f(&a, &b) })
+    let boolean = a.dtype() == DType::Bool && b.dtype() == DType::Bool;
+    result(py, &larger, |_| if boolean { f(&a, &b).to_dtype(DType::Bool) } else { f(&a, &b) })
 }
 
 /// Sums of products by axis labels: einsum("ij,jk->ik", a, b).
@@ -116,7 +116,8 @@ pub(crate) fn tensordot(a: T, b: T, dims: Option<&Bound<'_, PyAny>>) -> PyResult
     PyTensor::out(gradus::tensordot(&a, &b, of_a, of_b))
 }
 
-/// Parses `dims` of `tensordot`: a number of axes (the last of one with the first of the other), or two lists.
+/// Parses `dims` of `tensordot`: a number of axes (the last of one with the first of the other), or two
+/// lists.
 fn summed_axes(dims: Option<&Bound<'_, PyAny>>, rank: usize) -> PyResult<(Vec<isize>, Vec<isize>)> {
     let n = match dims {
         None => 2,

@@ -85,7 +85,7 @@ impl PyLanguageModel {
     }
 }
 
-/// A format by its name.
+/// Returns the quantised format with this name.
 fn format_of(name: &str) -> PyResult<Format> {
     let found = Format::all().find(|f| f.is_quantized() && f.name().eq_ignore_ascii_case(name));
     found.ok_or_else(|| {
@@ -212,7 +212,8 @@ impl PyLanguageModel {
         Ok((new, format!("{:?}", raise(finish)?).to_lowercase()))
     }
 
-    /// Computes the logits of the token that follows tokens. Positions that the cache holds are not computed again.
+    /// Computes the logits of the token that follows tokens. Positions that the cache holds are not computed
+    /// again.
     fn logits_after(&self, py: Python<'_>, tokens: Vec<i64>) -> PyResult<PyTensor> {
         let logits = raise(py.detach(|| self.lock().engine.logits_after(&tokens)))?;
         PyTensor::out(Tensor::from(logits))

@@ -74,8 +74,8 @@ pub(crate) fn instance_norm(
     result(py, &input.0, |x| x.instance_norm(w, b, eps))
 }
 
-/// Normalizes each channel to mean 0 and variance 1 over the batch; in training, updates the running statistics
-/// in place.
+/// Normalizes each channel to mean 0 and variance 1 over the batch; in training, updates the running
+/// statistics in place.
 #[doc = example!(batch_norm)]
 #[pyfunction]
 #[pyo3(signature = (input, running_mean=None, running_var=None, weight=None, bias=None, training=false, momentum=0.1, eps=1e-5))]

@@ -1,6 +1,7 @@
-//! Update rules of optimizers. A rule is made from the settings of a group (`param_groups`); it reads parameters,
-//! gradients and state dictionaries of Python, and writes them in place.
-//! `gradus::nn::optim` computes the updates; `gradus/optim` has PyTorch's names, checks and state dictionaries.
+//! Update rules of optimizers. A rule is made from the settings of a group (`param_groups`); it reads
+//! parameters, gradients and state dictionaries of Python, and writes them in place.
+//! `gradus::nn::optim` computes the updates; `gradus/optim` has PyTorch's names, checks and state
+//! dictionaries.
 
 use crate::device::{moved, of};
 use crate::error::{raise, to_exception, value_error};
@@ -192,7 +193,7 @@ impl PyRule {
         Ok(())
     }
 
-    /// In place: updates a parameter and its state, which is complete.
+    /// In place: updates a parameter and its state, which must have all entries.
     fn update(
         &self,
         p: &Bound<'_, PyTensor>,
@@ -260,7 +261,7 @@ impl PyRule {
         let values = old.iter().map(|t| t.get().value(py)).collect::<PyResult<Vec<Tensor>>>()?;
         let rule = &*self.0;
         let (next, new) = raise(compute(py, &value, |p| apply(rule, p, grad, &values, numbers)))?;
-        drop((values, value)); // they would count as owners of the memory that is replaced
+        drop((values, value)); // as owners of the memory, they would prevent writes in place
         p.get().write(py, PyTensor::out(next)?.held())?;
         for (old, new) in old.iter().zip(new) {
             old.get().write(py, PyTensor::out(new)?.held())?;
@@ -377,8 +378,8 @@ impl Problem for Closure<'_, '_> {
     }
 }
 
-/// Takes a step of L-BFGS: `loss` computes the loss of the parameters and their gradients; `state` is updated in
-/// place.
+/// Takes a step of L-BFGS: `loss` computes the loss of the parameters and their gradients; `state` is updated
+/// in place.
 #[pyfunction]
 pub(crate) fn _lbfgs_step<'py>(
     params: Vec<Bound<'py, PyTensor>>,

@@ -62,8 +62,9 @@ impl PyProgram {
         PyProgram { program, text }
     }
 
-    /// Separates inputs by name from settings by keyword: an input is a name that the program reads.
-    fn ready(
+    /// Converts the arguments of a run. Inputs are in the dictionary `inputs`, or keywords other than the
+    /// settings.
+    fn parse_run(
         &self,
         inputs: Option<&Bound<'_, PyDict>>,
         only: Option<Names>,
@@ -140,7 +141,7 @@ impl PyProgram {
         set: Option<HashMap<String, f64>>,
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let run = self.ready(inputs, only, dtype, steps, set, named)?;
+        let run = self.parse_run(inputs, only, dtype, steps, set, named)?;
         let lowered = self.program.lower(&run.avals(), &run.settings, &run.wanted).map_err(faulty)?;
         let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| run.inputs.get(n)).collect();
         // As one operation, which backward passes and traces support.
@@ -187,8 +188,8 @@ impl PyProgram {
         Ok(self.gradient_of(loss, wrt, merged, complex)?.text())
     }
 
-    /// Describes the cost of running it: kernels, arithmetic, memory. It needs the arguments of `run`, because
-    /// the cost depends on sizes: a tensor for each name in `inputs`, in a dictionary or by keyword.
+    /// Describes the cost of a run: kernels, arithmetic, memory. The cost depends on sizes, so pass the
+    /// arguments of `run`: a tensor for each name in `inputs`, in a dictionary or by keyword.
     #[pyo3(signature = (inputs=None, *, only=None, dtype=None, steps=None, set=None, **named))]
     fn explain(
         &self,
@@ -199,12 +200,12 @@ impl PyProgram {
         set: Option<HashMap<String, f64>>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<String> {
-        let run = self.ready(inputs, only, dtype, steps, set, named)?;
+        let run = self.parse_run(inputs, only, dtype, steps, set, named)?;
         let lowered = self.program.lower(&run.avals(), &run.settings, &run.wanted).map_err(faulty)?;
         Ok(raise(lowered.compiled())?.explain())
     }
 
-    /// The graph it is lowered to for inputs like these.
+    /// The graph of the program for inputs of these types.
     #[pyo3(signature = (inputs=None, *, only=None, dtype=None, steps=None, set=None, **named))]
     fn graph(
         &self,
@@ -215,7 +216,7 @@ impl PyProgram {
         set: Option<HashMap<String, f64>>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<crate::graph::PyGraph> {
-        let run = self.ready(inputs, only, dtype, steps, set, named)?;
+        let run = self.parse_run(inputs, only, dtype, steps, set, named)?;
         let lowered = self.program.lower(&run.avals(), &run.settings, &run.wanted).map_err(faulty)?;
         Ok(crate::graph::PyGraph(lowered.graph.clone()))
     }

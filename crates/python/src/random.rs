@@ -28,7 +28,7 @@ impl PyGenerator {
     #[new]
     #[pyo3(signature = (device=None))]
     fn create(device: Option<&Bound<'_, PyAny>>) -> PyResult<PyGenerator> {
-        // Its numbers are drawn on the CPU, for every device.
+        // Numbers are drawn on the CPU, for every device.
         parse(device)?;
         Ok(PyGenerator { own: Generator::new(0), seed: AtomicU64::new(0) })
     }
@@ -76,7 +76,8 @@ static SEED: AtomicU64 = AtomicU64::new(0);
 
 type GeneratorArg<'a, 'py> = Option<&'a Bound<'py, PyGenerator>>;
 
-/// Draws, without the GIL if there is much to draw. A trace needs the caller's line, and so keeps the GIL.
+/// Calls `f`, without the GIL if it draws many numbers. A trace keeps the GIL, because it needs the caller's
+/// line.
 fn with(
     generator: GeneratorArg<'_, '_>,
     shape: Shape,
@@ -186,7 +187,7 @@ fn uniform(g: &Generator, shape: Shape, dtype: DType) -> Tensor {
 }
 
 /// Draws standard normal numbers with all bits that a dtype holds.
-fn normally(g: &Generator, shape: Shape, dtype: DType) -> Tensor {
+fn standard_normal(g: &Generator, shape: Shape, dtype: DType) -> Tensor {
     if !matches!(dtype, DType::F64 | DType::C128) {
         return g.randn(shape);
     }
@@ -238,7 +239,7 @@ macro_rules! drawn {
 
 drawn! {
     rand rand_like uniform 1.0, "Uniform numbers in [0, 1).";
-    randn randn_like normally std::f64::consts::FRAC_1_SQRT_2, "Standard normal numbers.";
+    randn randn_like standard_normal std::f64::consts::FRAC_1_SQRT_2, "Standard normal numbers.";
 }
 
 /// Integers in [low, high): `randint(high, size)` or `randint(low, high, size)`.
@@ -306,7 +307,7 @@ pub(crate) fn randperm(
     device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTensor> {
     let device = device_or_default(device)?;
-    // Sorts 32 random bits each; the sort is stable, so that ties keep an order.
+    // Sorts words of 32 random bits. The sort is stable, so that ties have a fixed order.
     made(with(generator, Shape::from([n.0]), |g, s| g.bits(s).argsort(0, false)), dtype, false, device)
 }
 
@@ -434,8 +435,9 @@ impl PyTensor {
     ) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
         let how = ("normal_", std::f64::consts::FRAC_1_SQRT_2);
-        let new =
-            drawn_as(generator, x.shape(), x.dtype(), how, |g, s| normally(g, s, x.dtype()))? * std + mean;
+        let new = drawn_as(generator, x.shape(), x.dtype(), how, |g, s| standard_normal(g, s, x.dtype()))?
+            * std
+            + mean;
         slf.get().write(slf.py(), new)?;
         Ok(slf)
     }

@@ -14,14 +14,16 @@ fn cast(x: Tensor, dtype: Option<DTypeArg>) -> Tensor {
     dtype.map_or_else(|| x.clone(), |d| x.to_dtype(d.0))
 }
 
-macro_rules! reductions {
-    ($($name:ident $keep:ident $doc:literal;)*) => {
-        /// The nuclear norms (sums of singular values) of the matrices along two axes, by default the last two.
+/// The nuclear norms (sums of singular values) of the matrices along two axes, by default the last two.
 fn nuclear(py: Python<'_>, x: Tensor, dim: Option<Vec<isize>>, keepdim: bool) -> PyResult<PyTensor> {
     let axes = match dim {
         Some(axes) => axes,
         None if x.rank() == 2 => vec![0, 1],
-        None => return Err(crate::error::runtime_error("norm of order 'nuc': without dim the tensor must be a matrix")),
+        None => {
+            return Err(crate::error::runtime_error(
+                "norm of order 'nuc': without dim the tensor must be a matrix",
+            ));
+        }
     };
     let [rows, columns] = axes[..] else {
         return Err(crate::error::runtime_error("norm of order 'nuc': dim must be two axes"));
@@ -35,7 +37,9 @@ fn nuclear(py: Python<'_>, x: Tensor, dim: Option<Vec<isize>>, keepdim: bool) ->
     })
 }
 
-#[pymethods]
+macro_rules! reductions {
+    ($($name:ident $keep:ident $doc:literal;)*) => {
+        #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
             #[doc = example!($name)]
@@ -77,7 +81,7 @@ trait Extremes {
 }
 
 /// Returns the error for the maximum of no elements.
-fn nothing(x: &Tensor, dim: &Dim) -> Option<Error> {
+fn no_elements(x: &Tensor, dim: &Dim) -> Option<Error> {
     let axes = dim.resolve(x.rank()).ok()?;
     let empty = axes.into_iter().any(|a| x.shape()[a] == 0);
     empty.then(|| Error::new(Kind::Index { index: 0, extent: 0, from_end: false }))
@@ -85,16 +89,16 @@ fn nothing(x: &Tensor, dim: &Dim) -> Option<Error> {
 
 impl Extremes for Tensor {
     fn amax(&self, dim: Dim) -> Tensor {
-        if let Some(e) = nothing(self, &dim) { Tensor::failed(e) } else { self.max(dim) }
+        if let Some(e) = no_elements(self, &dim) { Tensor::failed(e) } else { self.max(dim) }
     }
     fn amin(&self, dim: Dim) -> Tensor {
-        if let Some(e) = nothing(self, &dim) { Tensor::failed(e) } else { self.min(dim) }
+        if let Some(e) = no_elements(self, &dim) { Tensor::failed(e) } else { self.min(dim) }
     }
     fn max_keepdim_as(&self, dim: Dim) -> Tensor {
-        if let Some(e) = nothing(self, &dim) { Tensor::failed(e) } else { self.max_keepdim(dim) }
+        if let Some(e) = no_elements(self, &dim) { Tensor::failed(e) } else { self.max_keepdim(dim) }
     }
     fn min_keepdim_as(&self, dim: Dim) -> Tensor {
-        if let Some(e) = nothing(self, &dim) { Tensor::failed(e) } else { self.min_keepdim(dim) }
+        if let Some(e) = no_elements(self, &dim) { Tensor::failed(e) } else { self.min_keepdim(dim) }
     }
 }
 
@@ -398,7 +402,7 @@ impl PyTensor {
     #[pyo3(signature = (weights=None, minlength=0))]
     fn bincount(&self, py: Python<'_>, weights: Option<T>, minlength: usize) -> PyResult<PyTensor> {
         let x = self.value(py)?;
-        if let Some(counts) = counted(&x, weights.is_none(), minlength) {
+        if let Some(counts) = count_few(&x, weights.is_none(), minlength) {
             return PyTensor::out(counts);
         }
         let largest = if x.numel() == 0 { -1 } else { raise(x.to_dtype(DType::I64).max(()).item::<i64>())? };
@@ -519,7 +523,7 @@ along_with_positions! {
 }
 
 /// Counts occurrences of few integers directly, which is faster than operations. Returns `None` for many.
-fn counted(x: &Tensor, ones: bool, least: usize) -> Option<Tensor> {
+fn count_few(x: &Tensor, ones: bool, least: usize) -> Option<Tensor> {
     const FEW: usize = 1 << 10;
     let whole = !x.dtype().is_differentiable() && x.dtype() != DType::Bool;
     if !ones || !whole || x.rank() != 1 || x.numel() > FEW || least > FEW || x.is_traced() {

@@ -6,28 +6,28 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 /// Interval at which a waiting thread checks for signals.
-const LOOK: Duration = Duration::from_millis(50);
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A lock that the owning thread can acquire again.
 #[derive(Default)]
 pub(crate) struct ReentrantLock {
-    now: Mutex<Option<ThreadId>>,
-    over: Condvar,
+    owner: Mutex<Option<ThreadId>>,
+    released: Condvar,
 }
 
 /// Releases the lock when dropped; a nested guard of the same thread does nothing.
 pub(crate) struct ReentrantGuard<'a>(Option<&'a ReentrantLock>);
 
 impl ReentrantLock {
-    fn now(&self) -> MutexGuard<'_, Option<ThreadId>> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    fn owner(&self) -> MutexGuard<'_, Option<ThreadId>> {
+        self.owner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Acquires the lock. Releases the GIL while waiting, because the holder may need the GIL to finish.
     pub(crate) fn take(&self, py: Python<'_>) -> PyResult<ReentrantGuard<'_>> {
         let own = thread::current().id();
         loop {
-            match &mut *self.now() {
+            match &mut *self.owner() {
                 free @ None => {
                     *free = Some(own);
                     return Ok(ReentrantGuard(Some(self)));
@@ -36,8 +36,8 @@ impl ReentrantLock {
                 Some(_) => {}
             }
             py.detach(|| {
-                let now = self.now();
-                drop(self.over.wait_timeout_while(now, LOOK, |now| now.is_some()));
+                let owner = self.owner();
+                drop(self.released.wait_timeout_while(owner, SIGNAL_INTERVAL, |owner| owner.is_some()));
             });
             py.check_signals()?;
         }
@@ -47,8 +47,8 @@ impl ReentrantLock {
 impl Drop for ReentrantGuard<'_> {
     fn drop(&mut self) {
         if let Some(lock) = self.0 {
-            *lock.now() = None;
-            lock.over.notify_one();
+            *lock.owner() = None;
+            lock.released.notify_one();
         }
     }
 }

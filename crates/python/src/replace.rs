@@ -112,7 +112,7 @@ fn scatter_reduced(
     Ok(combined(x, dim, index, src, how, include_self))
 }
 
-/// Combines a source in. Sums and products of booleans are logical or and logical and.
+/// Combines `src` with `x` at positions. Sums and products of booleans are logical or and logical and.
 fn combined(x: &Tensor, dim: isize, index: &Tensor, src: &Tensor, how: Reduce, include_self: bool) -> Tensor {
     if x.dtype() == DType::Bool && matches!(how, Reduce::Sum | Reduce::Prod) {
         let [x, src] = [x, src].map(|t| t.to_dtype(DType::I64));
@@ -191,7 +191,7 @@ impl PyTensor {
         let (root, positions) = PyTensor::root(&slf)?;
         let whole = root.get().value(py)?;
         let hit = mask.0.to_dtype(DType::I64).expand(x.shape()).reshape([-1i64]);
-        let hits = crate::view::counted(&whole.reshape([-1i64])).zeros_like().index_add(
+        let hits = crate::view::element_positions(&whole.reshape([-1i64])).zeros_like().index_add(
             0,
             &positions.reshape([-1i64]),
             &hit,

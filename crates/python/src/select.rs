@@ -1,5 +1,5 @@
-//! Selects elements and slices by positions, by a mask, or repeated: `gather`, `index_select`, `masked_select`
-//! and others. Scalar tensors count as vectors of one element, as in PyTorch.
+//! Selects elements and slices by positions, by a mask, or repeated: `gather`, `index_select`,
+//! `masked_select` and others. Scalar tensors count as vectors of one element, as in PyTorch.
 
 use crate::error::{raise, runtime_error};
 use crate::tensor::{PyTensor, result};

@@ -223,7 +223,7 @@ impl PyTensor {
         use gradus::Axes;
         let x = slf.get().value(slf.py())?;
         let axes = match dim.or(axis) {
-            // As in PyTorch, an empty list names no axis here, although reductions take it for all.
+            // As in PyTorch, an empty list stands for no axis here, but for all axes in reductions.
             Some(Dim(None)) => Vec::new(),
             dim => raise(dim.unwrap_or(Dim(None)).resolve(x.rank()))?,
         };

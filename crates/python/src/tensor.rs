@@ -2,8 +2,8 @@
 //!
 //! Values of Gradus never change. A Python tensor is a slot that holds one: `x += 1` stores another value in
 //! the slot. A view is a slot with an [`Alias`], which says which part of another tensor it is: reading it
-//! reads that part, and writing it stores a value with that part replaced in the other tensor. So derivatives
-//! of programs that write in place are correct without further rules, in eager mode and under every transform.
+//! reads that part, and writing it stores a value with that part replaced in the other tensor. So programs
+//! that write in place have correct derivatives without further rules, under every transform.
 
 use crate::device::{moved, of, other_devices_used};
 use crate::error::{raise, raise_stored, runtime_error, to_exception};
@@ -31,24 +31,24 @@ struct Slot {
     value: Tensor,
     /// Number of values stored here.
     changed: u64,
-    /// Number of traces begun when this tensor was made, if it was made in one.
+    /// Number of traces begun when this tensor was made; 0 if it was made outside of traces.
     born: u64,
     alias: Option<Box<Alias>>,
     /// The tensor that views of this leaf refer to after its elements are replaced.
     left: Option<OldElements>,
 }
 
-/// Keeps the old elements of a leaf that was given others (`p.data = x`), for its views.
+/// A tensor with the old elements of a leaf whose elements were replaced (`p.data = x`), for its views.
 type OldElements = Arc<OnceLock<Py<PyTensor>>>;
 
-/// Which part of another tensor this is.
+/// The part of another tensor that a view is.
 struct Alias {
     of: Py<PyTensor>,
     left: Option<OldElements>,
     how: View,
     /// The other tensor's stamp when `value` was read from it.
     seen: u64,
-    /// If true, the history of `value` is recorded only here, because `value` was written through a detached view.
+    /// If true, `value` was written through a detached view, and only this view has its history.
     own: bool,
     /// If true, it was made while operations were recorded.
     recorded: bool,
@@ -59,7 +59,7 @@ struct Alias {
 /// Longest chain of views that refer to each other; longer ones are composed ([`View::Then`]).
 const DEEP: u32 = 32;
 
-/// Longest chain of views that cannot be composed (of detached views), which are read and written by recursion.
+/// Longest chain of detached views, which cannot be composed and are read and written by recursion.
 const DEEPEST: u32 = 1000;
 
 /// Computes a view. One made without recording is a leaf, as in PyTorch: no gradient flows to the original.
@@ -86,7 +86,7 @@ fn part(how: &View, whole: &Tensor, recorded: bool) -> Tensor {
 /// because creating its dictionary can start a collection before the slot is written.
 const MADE: u64 = 1;
 
-/// Returns the creation time of a tensor that is made now, in traces begun.
+/// Returns the number of traces begun, for a tensor that is made now; 0 outside of traces.
 fn born() -> u64 {
     if gradus::is_tracing() { gradus::traces_begun() } else { 0 }
 }
@@ -123,8 +123,8 @@ impl PyTensor {
         PyTensor::part_as(of, value, how)
     }
 
-    /// Returns a view of a chain of [`DEEP`] views relative to the parent of `of`; `None` if the chain is short.
-    /// This bounds the stack for reading and writing through chains, and the time for making a view.
+    /// Returns a view of a chain of [`DEEP`] views relative to the parent of `of`; `None` if the chain is
+    /// short. This bounds the depth of recursion through chains, and the time for making a view.
     fn shortened(of: &Bound<'_, PyTensor>, whole: &Tensor, how: &View) -> PyResult<Option<Alias>> {
         let slot = of.get().slot();
         let Some(parent) = slot.alias.as_ref().filter(|parent| parent.depth >= DEEP) else { return Ok(None) };
@@ -189,7 +189,7 @@ impl PyTensor {
                 let (root, positions) = PyTensor::root(parent.bind(py))?;
                 Ok((root, how.of(&positions)))
             }
-            None => Ok((of.clone(), crate::view::counted(&of.get().value(py)?))),
+            None => Ok((of.clone(), crate::view::element_positions(&of.get().value(py)?))),
         }
     }
 
@@ -203,7 +203,7 @@ impl PyTensor {
         self.slot().alias.is_none()
     }
 
-    /// Returns the tensors that this is a view of, the nearest first, with the views. A gradient is not a view.
+    /// Returns the tensors that this is a view of, nearest first, with the views. A gradient is not a view.
     pub(crate) fn ancestry(&self, py: Python<'_>) -> Vec<(Py<PyTensor>, View)> {
         let mut all: Vec<(Py<PyTensor>, View)> = Vec::new();
         let parent = |of: &PyTensor| match &of.slot().alias {
@@ -218,20 +218,20 @@ impl PyTensor {
         all
     }
 
-    /// Returns true if elements of this view may share memory, as in expanded tensors and overlapping windows.
+    /// Returns true if elements of this view may share memory, as those of expanded tensors do.
     pub(crate) fn repeats(&self, py: Python<'_>) -> bool {
         self.ancestry(py).iter().any(|(_, how)| how.repeats())
     }
 
-    /// Writes elements to the root of a view whose elements may share memory ([`repeats`](PyTensor::repeats)).
-    /// Returns an error if some do, unless `same` says that all elements are equal.
+    /// Writes elements to the root of a view that [`repeats`](PyTensor::repeats). Returns an error if
+    /// elements share memory, unless `same` says that all are equal.
     fn write_elements(&self, py: Python<'_>, seen: u64, new: &Tensor, same: bool) -> PyResult<bool> {
         let chain = self.ancestry(py);
         let Some((root, _)) = chain.last() else { return Ok(true) };
         let whole = root.get().value(py)?;
         let keeps = chain.iter().all(|(_, how)| how.keeps_elements());
         let positions = gradus::outside_traces(|| {
-            let all = crate::view::counted(&whole);
+            let all = crate::view::element_positions(&whole);
             chain.iter().rev().fold(all, |positions, (_, how)| how.of(&positions)).reshape([-1i64])
         });
         let mut known = std::collections::HashSet::new();
@@ -264,8 +264,8 @@ impl PyTensor {
         slot
     }
 
-    /// Moves the elements of this leaf to its views before the leaf gets new ones.
-    pub(crate) fn leave(&self, py: Python<'_>, old: &Tensor) -> PyResult<()> {
+    /// Makes the views of this leaf refer to a new tensor with the old elements.
+    pub(crate) fn detach_views(&self, py: Python<'_>, old: &Tensor) -> PyResult<()> {
         let left = self.slot().left.take_if(|left| Arc::strong_count(left) > 1 && !gradus::is_tracing());
         if let Some(left) = left {
             let _ = left.set(Py::new(py, PyTensor::new(old.detach()))?);
@@ -273,7 +273,7 @@ impl PyTensor {
         Ok(())
     }
 
-    /// Counts changes of the value that is read here.
+    /// Returns the number of changes of the value that reads return.
     pub(crate) fn stamp(&self) -> u64 {
         let slot = self.slot();
         match &slot.alias {
@@ -288,7 +288,7 @@ impl PyTensor {
         let compiling = is_compiling();
         let Some(alias) = &slot.alias else {
             let constant = !slot.value.is_traced() && !slot.value.is_cell() && slot.value.is_leaf();
-            // A value that the function makes itself is made anew at every call.
+            // A tensor from outside becomes a cell. A value that the function makes itself stays a constant.
             if compiling && constant && is_from_outside(slot.born) {
                 slot.value = slot.value.cell();
             }
@@ -314,7 +314,7 @@ impl PyTensor {
         if let Slot { value, alias: Some(alias), .. } = &mut *slot {
             // A value read without recording, or inside a trace, is not cached.
             let lasting = (gradus::is_grad_enabled() || !recorded) && !gradus::is_tracing();
-            // The parent was written: the elements change, the history stays.
+            // The parent was written: the view gets the new elements and keeps its history.
             let part = if alias.own { value.replaced_by(&part) } else { part };
             if alias.own && gradus::is_tracing() {
                 return raise(part.check().cloned());
@@ -357,7 +357,7 @@ impl PyTensor {
         // Before the slot is locked: resolving the index may wait for other threads, which may want to read
         // this tensor.
         let Some(patch) = own.patch_at(entries, new, BIG) else { return false };
-        drop(own); // it would count as another owner
+        drop(own); // as another owner of the memory, it would prevent the write
         let mut slot = self.slot();
         let done = slot.alias.is_none() && patch.write(&mut slot.value);
         slot.changed += done as u64;
@@ -365,7 +365,7 @@ impl PyTensor {
     }
 
     /// Zeros the elements in place. Returns `false` if there are many or their memory is shared.
-    pub(crate) fn zero_here(&self) -> bool {
+    pub(crate) fn zero_in_place(&self) -> bool {
         let mut slot = self.slot();
         let done = slot.alias.is_none() && !gradus::is_tracing() && Patch::zeros(&mut slot.value, BIG);
         slot.changed += done as u64;
@@ -387,7 +387,7 @@ impl PyTensor {
         Ok(())
     }
 
-    /// Stores another value, unless another thread has written since stamp `seen`. Returns whether it was stored.
+    /// Stores another value and returns true, unless another thread has written since stamp `seen`.
     pub(crate) fn write_since(&self, py: Python<'_>, seen: u64, new: Tensor, same: bool) -> PyResult<bool> {
         let old = self.value(py)?;
         // A write without recording changes only the elements.
@@ -437,7 +437,7 @@ impl PyTensor {
             }
             Some((of, how)) => {
                 drop(old);
-                if self.write_there(py, &of, &new)? {
+                if self.write_to_parent(py, &of, &new)? {
                     return Ok(true);
                 }
                 let whole = how.replaced(&of.get().value(py)?, &new)?;
@@ -463,7 +463,7 @@ impl PyTensor {
         drop(old);
         let elements = new.detach();
         drop(new);
-        let kept = own.then_some(kept); // it would count as another owner of the elements
+        let kept = own.then_some(kept); // as another owner of the elements, it would prevent a write in place
         let mode = gradus::set_grad_enabled(false);
         let done = of.get().write_since(py, seen, elements, same)?;
         drop(mode);
@@ -479,12 +479,12 @@ impl PyTensor {
     }
 
     /// Writes a view in place in its parent's memory. Returns `false` if that memory is shared.
-    fn write_there(&self, py: Python<'_>, of: &Py<PyTensor>, new: &Tensor) -> PyResult<bool> {
+    fn write_to_parent(&self, py: Python<'_>, of: &Py<PyTensor>, new: &Tensor) -> PyResult<bool> {
         let entries = match &mut *self.slot() {
             Slot { value, alias: Some(alias), .. } => match &alias.how {
                 View::At(entries) if !new.is_traced() && !value.is_traced() => {
                     let entries = entries.clone();
-                    // The view's own value would count as another owner.
+                    // Replaces the view's value, because a second owner of the memory prevents the write.
                     (*value, alias.seen) = (new.clone(), u64::MAX);
                     entries
                 }
@@ -508,8 +508,8 @@ impl PyTensor {
         }
         let born = self.slot().born;
         if !old.is_traced() && old.is_leaf() && new.is_traced_since(born) {
-            // A tensor from outside of the function being traced becomes a cell, which has the new value after
-            // the function has run.
+            // A tensor from outside of the function being traced becomes a cell, which has the new value
+            // after the function has run.
             let cell = old.cell();
             self.rebind(cell.clone());
             return raise(cell.set_(&new));
@@ -571,7 +571,7 @@ pub(crate) fn overwriting(old: &Tensor, new: Tensor) -> Tensor {
     new + none
 }
 
-/// Returns a value that later writes do not change: neither to a leaf, nor to an array whose memory it shares.
+/// Returns a value that later writes to a leaf, or to an array whose memory it shares, do not change.
 pub(crate) fn owned(value: Tensor) -> Tensor {
     let recorded = || value.requires_grad() && gradus::is_grad_enabled();
     let value = if value.is_cell() && !recorded() { value.detach() } else { value };
@@ -581,16 +581,16 @@ pub(crate) fn owned(value: Tensor) -> Tensor {
     if value.is_foreign() { value.copied() } else { value }
 }
 
-/// Number of elements from which releasing the GIL pays.
+/// Smallest number of elements for which releasing the GIL saves time.
 pub(crate) const BIG: usize = 1 << 15;
 
-/// Computes without the GIL if there is much to compute. New tensors are made on the tensor's device.
+/// Calls `f`, without the GIL if `x` has many elements. New tensors are made on the device of `x`.
 pub(crate) fn compute<R: Send>(py: Python<'_>, x: &Tensor, f: impl FnOnce(&Tensor) -> R + Send) -> R {
     let near = |x: &Tensor| if other_devices_used() { x.device().with(|| f(x)) } else { f(x) };
     if x.numel() >= BIG { py.detach(|| near(x)) } else { near(x) }
 }
 
-/// Computes one result.
+/// Computes one result, as [`compute`].
 pub(crate) fn result(
     py: Python<'_>,
     x: &Tensor,

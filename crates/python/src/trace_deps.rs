@@ -1,6 +1,6 @@
 //! Records what a function depends on outside of its arguments, while it is traced to be compiled.
-//! `_reads.py` watches the function's frames and reports reads; the result is [`OutsideEffects`], whose guards decide
-//! when the program applies.
+//! `_reads.py` watches the function's frames and reports reads; the result is [`OutsideEffects`], whose
+//! guards decide when the program applies.
 
 use crate::guard::{Guard, traced_in};
 use crate::tensor::PyTensor;
@@ -16,7 +16,8 @@ struct TraceDeps {
     modules: Vec<(Py<PyAny>, Py<PyAny>)>,
     /// Functions whose results it depends on.
     functions: Vec<Py<PyAny>>,
-    /// Functions that update Python numbers before each run; each returns a function that undoes this, or None.
+    /// Functions that update Python numbers before each run. Each returns a function that undoes its update,
+    /// or None.
     before: Vec<Py<PyAny>>,
     /// The observer of its frames (`gradus._reads.Reads`).
     reads: Py<PyAny>,
@@ -63,19 +64,20 @@ thread_local! {
     static TRACE_DEPS: RefCell<Vec<TraceDeps>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns true if a function is being compiled. Tensors that it reads from outside are then inputs of the program, not
-/// constants: later changes are seen, and changes by the program persist.
+/// Returns true if a function is being compiled. Tensors that it reads from outside are then inputs of the
+/// program, not constants: later changes are seen, and changes by the program persist.
 pub(crate) fn is_compiling() -> bool {
     gradus::is_tracing() && TRACE_DEPS.with(|n| !n.borrow().is_empty())
 }
 
-/// Returns true if a tensor that was made when `born` traces had begun existed before the function being compiled.
+/// Returns true if a tensor that was made when `born` traces had begun existed before the function being
+/// compiled.
 pub(crate) fn is_from_outside(born: u64) -> bool {
     with(|n| born < n.begun).unwrap_or(true)
 }
 
-/// Registers a new leaf: if a function being compiled makes a leaf and changes it, the program serves one call
-/// only.
+/// Registers a new leaf: if a function being compiled makes a leaf and changes it, the program is used for
+/// one call only.
 pub(crate) fn made(leaf: Tensor) -> Tensor {
     if is_compiling() && leaf.is_cell() {
         with(|n| n.made.push(leaf.clone()));
@@ -83,7 +85,7 @@ pub(crate) fn made(leaf: Tensor) -> Tensor {
     leaf
 }
 
-/// Counts changes of modules: as long as it is unchanged, no module needs to be checked.
+/// Counts changes of modules. While the count is unchanged, no module needs to be checked.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 /// Registers that a module's settings or members have changed.
@@ -112,7 +114,7 @@ pub(crate) fn _note_module(module: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// Registers the call of a function that is not reachable by names, such as a hook.
+/// Registers the call of a function that no name leads to, such as a hook.
 pub(crate) fn note_function(f: &Bound<'_, PyAny>) -> PyResult<()> {
     reads(f.py()).map_or(Ok(()), |reads| reads.call_method1("function", (f,)).map(drop))
 }
@@ -196,9 +198,9 @@ pub(crate) fn _is_compiling() -> bool {
     is_compiling()
 }
 
-/// Registers a function to call before each run of the function being compiled. Its argument says whether this
-/// is the call for which the function was traced; numbers are then as in the trace. It may return a function
-/// that undoes its effects if the run fails.
+/// Registers a function to call before each run of the function being compiled. Its argument says whether
+/// this is the call for which the function was traced; numbers are then as in the trace. It may return a
+/// function that undoes its effects if the run fails.
 #[pyfunction]
 pub(crate) fn _before_run(f: Py<PyAny>) {
     with(|n| n.before.push(f));
@@ -209,7 +211,7 @@ fn settings<'py>(module: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     module.call_method0("_settings")
 }
 
-/// Observes the effects of a function outside, from its beginning to its end.
+/// Observes what a function reads and changes outside, while it is traced.
 pub(crate) struct Watch<'py> {
     reads: Bound<'py, PyAny>,
     ended: bool,
@@ -241,7 +243,7 @@ impl<'py> Watch<'py> {
 
     /// Stops observing, and returns the findings.
     pub(crate) fn end(mut self) -> PyResult<OutsideEffects<Assignment>> {
-        let deps = self.leave();
+        let deps = self.stop();
         let py = self.reads.py();
         let (mut guards, mut changed, mut rebound) = (Vec::new(), Vec::new(), Vec::new());
         let (mut left, mut undo) = (Vec::new(), Vec::new());
@@ -269,7 +271,7 @@ impl<'py> Watch<'py> {
         let Some(deps) = deps else {
             return Err(crate::error::runtime_error("jit: traces ended out of order"));
         };
-        let looked = CHANGES.load(Ordering::Relaxed).into();
+        let checked_at = CHANGES.load(Ordering::Relaxed).into();
         for (module, was) in &deps.modules {
             let (module, was) = (module.bind(py), was.bind(py));
             let now = settings(module)?;
@@ -292,11 +294,11 @@ impl<'py> Watch<'py> {
         if of_tensors.required.iter().any(|(t, was)| t.requires_grad() != *was) {
             changed.push("requires_grad".to_string());
         }
-        let guards = Guards { guards, modules: deps.modules, looked, others, of_tensors };
+        let guards = Guards { guards, modules: deps.modules, checked_at, others, of_tensors };
         Ok(OutsideEffects { guards, changed, undo, left, rebound, before: deps.before })
     }
 
-    fn leave(&mut self) -> Option<TraceDeps> {
+    fn stop(&mut self) -> Option<TraceDeps> {
         if self.ended {
             return None;
         }
@@ -310,16 +312,17 @@ impl<'py> Watch<'py> {
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
-        self.leave();
+        self.stop();
     }
 }
 
 /// Dependencies and effects of a function outside.
 pub(crate) struct OutsideEffects<R> {
     pub(crate) guards: Guards,
-    /// Names of what it changed: the program then serves one call only.
+    /// Names of the values that it both read and changed. If there are any, the program is used for one call
+    /// only.
     pub(crate) changed: Vec<String>,
-    /// Their locations, for restoring the old values.
+    /// Locations of the changed values, for restoring the old ones.
     pub(crate) undo: Vec<Py<Guard>>,
     /// Tensors that it stored in containers.
     pub(crate) left: Vec<Py<PyTensor>>,
@@ -343,15 +346,15 @@ pub(crate) type Assignment = (Py<Guard>, Tensor, Option<Py<PyTensor>>);
 pub(crate) struct Guards {
     pub(crate) guards: Vec<Py<Guard>>,
     modules: Vec<(Py<PyAny>, Py<PyAny>)>,
-    /// The change counter up to which modules are known to be unchanged.
-    looked: AtomicU64,
+    /// Value of the change counter when the modules were last found to be unchanged.
+    checked_at: AtomicU64,
     others: Vec<(Py<PyAny>, Py<PyAny>)>,
     of_tensors: OfTensors,
 }
 
 impl Guards {
     /// Returns the name of the first value that has changed.
-    pub(crate) fn other(&self, py: Python<'_>) -> Option<String> {
+    pub(crate) fn first_changed(&self, py: Python<'_>) -> Option<String> {
         self.guards.iter().find(|g| !g.get().holds(py)).map(|g| g.get().name.clone())
     }
 
@@ -360,13 +363,13 @@ impl Guards {
             return Ok(false);
         }
         let now = CHANGES.load(Ordering::Relaxed);
-        if self.looked.load(Ordering::Relaxed) != now {
+        if self.checked_at.load(Ordering::Relaxed) != now {
             for (module, was) in &self.modules {
                 if !settings(module.bind(py))?.eq(was)? {
                     return Ok(false);
                 }
             }
-            self.looked.store(now, Ordering::Relaxed);
+            self.checked_at.store(now, Ordering::Relaxed);
         }
         for (f, was) in &self.others {
             if !f.bind(py).call0()?.eq(was)? {

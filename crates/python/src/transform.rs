@@ -235,7 +235,7 @@ pub(crate) fn _autograd_grad<'py>(
     let seeds: Vec<Option<&Tensor>> = seeds.iter().map(|s| s.as_ref()).collect();
     let how = Backward { retain_graph: retain_graph.unwrap_or(create_graph), create_graph, allow_unused };
     let grads = raise(gradus::autograd::grad(&refs(&outs), &seeds, &refs(&wrt), how));
-    crate::hook::nothing_added();
+    crate::hook::forget_reached();
     let grads = grads?;
     let grads = grads.into_iter().map(|g| g.map(PyTensor::out).transpose()).collect::<PyResult<Vec<_>>>()?;
     PyTuple::new(py, grads)

@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 /// structure.
 pub(crate) enum Tree {
     Tensor,
+    /// Another object, which must be the same or equal.
     Same(Py<PyAny>),
     List(Vec<Tree>),
     Tuple(Vec<Tree>),

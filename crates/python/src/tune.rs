@@ -109,7 +109,8 @@ fn report(each: Option<&Py<PyAny>>, progress: &Progress<'_>) -> Result<bool> {
     })
 }
 
-/// The same with the reward and the divergence of a round.
+/// Calls a Python function with the step, the reward and the divergence of a round; its `False` ends the run,
+/// its exception is raised.
 fn report_round(each: Option<&Py<PyAny>>, round: &Round<'_>) -> Result<bool> {
     let Some(each) = each else { return Ok(true) };
     Python::attach(|py| {

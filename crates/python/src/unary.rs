@@ -113,7 +113,7 @@ plain! {
     isnan "True where elements are NaN." |x| x.is_nan();
     isinf "True where elements are infinite." |x| x.is_inf();
     isfinite "True where elements are neither infinite nor NaN." |x| x.is_finite();
-    signbit "Whether the sign is negative, also of -0." |x| x.copysign_of_one().lt(0.0);
+    signbit "True where the sign is negative, also of -0." |x| x.copysign_of_one().lt(0.0);
     angle "The angle of a complex number." |x| x.angle();
     conj "The complex conjugate." |x| x.conj();
     argwhere "The positions of non-zero elements, one row each." |x| x.nonzero().to(x.device());
@@ -128,7 +128,7 @@ plain! {
     flipud "The tensor with its rows in reverse order." |x| x.flip(0isize);
 }
 
-/// Small functions that the core has under other names.
+/// Methods that the core does not have.
 pub(crate) trait MoreMethods {
     fn copysign_of_one(&self) -> Tensor;
     fn copied(&self) -> Tensor;
@@ -335,7 +335,8 @@ pub(crate) fn _pointwise(py: Python<'_>, name: &str, operands: &Bound<'_, PyTupl
     result(py, &tensor, |_| gradus::pointwise(op, &operands.iter().map(Operand::arg).collect::<Vec<_>>()))
 }
 
-/// A pointwise op for Python: its name, its documentation, and for each operand the range from which samples are drawn.
+/// A pointwise op for Python: its name, its documentation, and for each operand the range from which samples
+/// are drawn.
 type CatalogOp = (&'static str, &'static str, Vec<(f64, f64)>);
 
 /// Returns the pointwise ops of the catalog that are defined for floats.

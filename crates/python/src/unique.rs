@@ -8,7 +8,8 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use std::cmp::Ordering;
 
-/// The distinct elements or slices, the index of the one that each input equals, and the number of occurrences.
+/// The distinct elements or slices, the index of the one that each input equals, and the number of
+/// occurrences.
 struct Distinct {
     values: Tensor,
     inverse: Tensor,
@@ -105,8 +106,8 @@ fn slices(x: &Tensor, a: usize) -> PyResult<Distinct> {
 
 #[pymethods]
 impl PyTensor {
-    /// The distinct elements in ascending order, or with `dim` the distinct slices along that axis. On request
-    /// also the index of each input in the result, and the number of occurrences.
+    /// The distinct elements in ascending order, or with `dim` the distinct slices along that axis. On
+    /// request also the index of each input in the result, and the number of occurrences.
     #[doc = example!(unique)]
     #[pyo3(signature = (sorted=true, return_inverse=false, return_counts=false, dim=None))]
     fn unique<'py>(

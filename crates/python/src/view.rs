@@ -16,8 +16,8 @@ pub(crate) enum View {
     Reshape(Vec<i64>),
     Permute(Vec<isize>),
     Expand(Vec<usize>),
-    /// Elements selected by a function that computes nothing (diagonals, windows, strided access), and whether
-    /// some may be selected more than once.
+    /// Elements selected by a function that computes nothing (diagonals, windows, strided access), and a flag
+    /// that is true if some may be selected more than once.
     Picked(Pick, bool),
     /// The conjugate transpose.
     Adjoint,
@@ -37,7 +37,8 @@ pub(crate) enum View {
     Then(Arc<Chain>),
 }
 
-/// Two views in sequence. The first may be such a chain itself, of any length; no function here recurses.
+/// Two views in sequence. The first may be a chain itself, of any length, so that functions must not recurse
+/// over it.
 pub(crate) struct Chain {
     first: View,
     then: View,
@@ -72,7 +73,7 @@ fn bytes(x: &Tensor, to: &Aval) -> Tensor {
 }
 
 /// Returns the positions of a tensor's elements, in its shape.
-pub(crate) fn counted(x: &Tensor) -> Tensor {
+pub(crate) fn element_positions(x: &Tensor) -> Tensor {
     Tensor::iota(DType::I64, [x.numel()], 0).reshape(x.shape())
 }
 
@@ -83,7 +84,7 @@ fn windows(x: &Tensor, axis: isize, size: usize, step: usize) -> Tensor {
     }
     let (Ok(axes), 0, 1..) = (axis.resolve(x.rank()), size, step) else { return x.unfold(axis, size, step) };
     let a = axes[0];
-    // Windows without elements: as many as start within the axis or at its end.
+    // Windows of size 0. There are as many as start within the axis or at its end.
     let mut dims = x.shape().to_vec();
     dims[a] = dims[a] / step + 1;
     dims.push(0);
@@ -119,7 +120,7 @@ impl View {
         }
     }
 
-    /// Computes the part.
+    /// Returns the part of a tensor that the view selects.
     pub(crate) fn of(&self, whole: &Tensor) -> Tensor {
         match self {
             View::Then(_) => self.steps().into_iter().fold(whole.clone(), |part, how| how.of(&part)),
@@ -156,7 +157,7 @@ impl View {
         )
     }
 
-    /// Returns the original with another part.
+    /// Returns a tensor in which the part that the view selects is replaced.
     pub(crate) fn replaced(&self, whole: &Tensor, part: &Tensor) -> PyResult<Tensor> {
         Ok(match self {
             View::Then(_) => {
@@ -185,7 +186,7 @@ impl View {
                 return Err(runtime_error("an expanded tensor must be written element by element"));
             }
             View::Picked(pick, _) => {
-                let positions = pick(&counted(whole)).reshape([-1i64]);
+                let positions = pick(&element_positions(whole)).reshape([-1i64]);
                 let flat = whole.reshape([-1i64]).with_at(vec![Ix::from(&positions)], &part.reshape([-1i64]));
                 flat.reshape(whole.shape())
             }

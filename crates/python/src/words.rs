@@ -5,7 +5,7 @@ use gradus::ir::graph::Line;
 use gradus::ir::{Term, Words};
 use gradus::{DType, Error};
 
-/// Python's names.
+/// The names that Python users know.
 pub(crate) struct PythonWords;
 
 impl Words for PythonWords {
@@ -37,8 +37,8 @@ impl Words for PythonWords {
     }
 }
 
-/// Returns the message of an error in Python's words. The traceback shows the caller's line, so the location in Rust is
-/// omitted; an error of a recorded operation ends with the line that recorded the operation.
+/// Returns the message of an error in Python's words. The traceback shows the caller's line, so the location
+/// in Rust is omitted; an error of a recorded operation ends with the line that recorded the operation.
 pub(crate) fn message(error: &Error) -> String {
     let text = error.text(&PythonWords);
     match error.line() {

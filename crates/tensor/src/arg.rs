@@ -1,6 +1,6 @@
 //! Operands of mixed expressions: tensors, and numbers that take their dtype from the other operand.
-//! [`unify`] takes two operands and returns two tensors of one dtype and one shape; `gradus_ir::DType` decides
-//! promotion.
+//! [`unify`] takes two operands and returns two tensors of one dtype and one shape; `gradus_ir::DType`
+//! decides promotion.
 
 use crate::data::Data;
 use crate::eager::apply::apply1;
@@ -50,7 +50,7 @@ impl Number {
         self.of(&Aval::new(self.dtype_with(other.dtype()), other.shape()))
     }
 
-    /// Returns the number as a tensor of this type.
+    /// Returns a tensor of this type with the number at every index.
     #[track_caller]
     pub(crate) fn of(self, aval: &Aval) -> Tensor {
         let one = match (self, aval.dtype) {
@@ -70,7 +70,7 @@ impl Number {
         }
     }
 
-    /// The dtype of the number on its own.
+    /// Returns the dtype of the number without another operand.
     pub fn dtype(self) -> DType {
         match self {
             Number::Bool(_) => DType::Bool,

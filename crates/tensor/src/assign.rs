@@ -21,20 +21,24 @@ const MOST_SCANNED: usize = 4096;
 
 /// Target offsets of the elements of a patch.
 enum Destination {
-    /// One strided block: the strides and the offset of the first element.
-    Walk(Vec<i64>, i64),
+    /// One block: its strides, and the offset of its first element.
+    Strided(Vec<i64>, i64),
     /// Contiguous runs of one shape, each with its own start offset.
     Runs(Vec<i64>, Shape),
 }
 
-/// Elements and their target offsets in tensors of one type. Everything is resolved in advance, so that writing
-/// is short and takes no lock.
+/// Elements and their target offsets in tensors of one type. All offsets are computed in advance, so that
+/// writing is short and takes no lock.
 pub struct Patch {
+    /// Type of the target.
     of: Aval,
+    /// Offset of the target's first element.
     offset: usize,
+    /// Shape of the part that is replaced.
     shape: Shape,
     to: Destination,
     value: Data,
+    /// Strides of `value` along the axes of `shape`; 0 where it broadcasts.
     steps: Vec<i64>,
 }
 
@@ -112,19 +116,19 @@ impl Tensor {
         }
         let chosen = entries.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)));
         let (shape, to) = match chosen {
-            true => chosen_of(whole, entries, most)?,
+            true => resolve_selection(whole, entries, most)?,
             false => {
                 let entries = complete(entries.to_vec(), whole).ok()?;
                 let (shape, strides, offset) = Cut::of(whole, entries).ok()?.0.layout(data);
-                (shape, Destination::Walk(strides, offset as i64))
+                (shape, Destination::Strided(strides, offset as i64))
             }
         };
         if shape.checked_numel()? > most {
             return None;
         }
         let value = tape::no_grad(|| value.to_dtype(dtype)).concrete().ok()?;
-        // Stride 0 where the value broadcasts. Leading axes of extent 1 that the part does not have are
-        // dropped.
+        // Strides are 0 on axes along which the value broadcasts. Leading axes of extent 1 that the part does
+        // not have are dropped.
         let (own, mut steps) = (value.strides(), vec![0; shape.rank()]);
         for (a, (&n, &step)) in value.aval.shape.iter().zip(&own).enumerate() {
             match (a + shape.rank()).checked_sub(value.aval.rank()) {
@@ -156,8 +160,8 @@ impl Tensor {
 }
 
 impl Patch {
-    /// Zeros a tensor of up to `most` elements in place. Returns `false`, and changes nothing, if its memory is
-    /// shared.
+    /// Zeros a tensor of up to `most` elements in place. Returns `false`, and changes nothing, if its memory
+    /// is shared.
     pub fn zeros(tensor: &mut Tensor, most: usize) -> bool {
         let Some(Inner::Data(data @ Data { strides: None, .. }, None)) = tensor.0.get_mut() else {
             return false;
@@ -169,8 +173,8 @@ impl Patch {
         true
     }
 
-    /// Writes into a tensor in place. Returns `false`, and changes nothing, if the memory is shared or the type
-    /// differs from the one that the patch was built for.
+    /// Writes into a tensor in place. Returns `false`, and changes nothing, if the memory is shared or the
+    /// type differs from the one that the patch was built for.
     pub fn write(&self, tensor: &mut Tensor) -> bool {
         let Some(Inner::Data(data @ Data { strides: None, .. }, None)) = tensor.0.get_mut() else {
             return false;
@@ -179,28 +183,28 @@ impl Patch {
             return false;
         }
         let done = match self.of.dtype.size() {
-            1 => self.copied::<u8>(&mut data.storage),
-            2 => self.copied::<u16>(&mut data.storage),
-            4 => self.copied::<u32>(&mut data.storage),
-            8 => self.copied::<u64>(&mut data.storage),
-            _ => self.copied::<C>(&mut data.storage),
+            1 => self.copy_to::<u8>(&mut data.storage),
+            2 => self.copy_to::<u16>(&mut data.storage),
+            4 => self.copy_to::<u32>(&mut data.storage),
+            8 => self.copy_to::<u64>(&mut data.storage),
+            _ => self.copy_to::<C>(&mut data.storage),
         };
         done.is_some()
     }
 
-    fn copied<E: Pod>(&self, storage: &mut Storage) -> Option<()> {
+    fn copy_to<E: Pod>(&self, storage: &mut Storage) -> Option<()> {
         let Patch { shape, steps, value, .. } = self;
         let (all, into) = (value.storage.host::<E>()?, storage.get_mut_slice::<E>()?);
         let first = value.offset as i64;
         match &self.to {
-            Destination::Walk(strides, offset) => {
-                walked(shape, (into, strides, *offset), (all, steps, first))
+            Destination::Strided(strides, offset) => {
+                copy_strided(shape, (into, strides, *offset), (all, steps, first))
             }
             Destination::Runs(starts, run) => {
                 let (outer, inner) = steps.split_at(shape.rank() - run.rank());
                 let strides: Vec<i64> = run.strides().iter().map(|&s| s as i64).collect();
                 for (&i, j) in starts.iter().zip(Offsets::new(&shape[..outer.len()], outer, first)) {
-                    walked(run, (into, &strides, self.offset as i64 + i), (all, inner, j));
+                    copy_strided(run, (into, &strides, self.offset as i64 + i), (all, inner, j));
                 }
             }
         }
@@ -210,7 +214,7 @@ impl Patch {
 
 /// Resolves masks and integer tensors to the shape of the selected part and the offset of each run. Returns
 /// `None` if that would scan every element of a large tensor.
-fn chosen_of(shape: &Shape, entries: &[Ix], most: usize) -> Option<(Shape, Destination)> {
+fn resolve_selection(shape: &Shape, entries: &[Ix], most: usize) -> Option<(Shape, Destination)> {
     let slice = |axes: usize| -> (Shape, i64) {
         let run: Shape = shape[axes..].iter().copied().collect();
         let each = run.numel() as i64;
@@ -244,7 +248,7 @@ fn chosen_of(shape: &Shape, entries: &[Ix], most: usize) -> Option<(Shape, Desti
 }
 
 /// Copies elements between two strided layouts, row by row, because most rows are contiguous.
-fn walked<E: Pod>(shape: &[usize], to: (&mut [E], &[i64], i64), from: (&[E], &[i64], i64)) {
+fn copy_strided<E: Pod>(shape: &[usize], to: (&mut [E], &[i64], i64), from: (&[E], &[i64], i64)) {
     let ((into, strides, offset), (all, steps, first)) = (to, from);
     let Some((&n, outer)) = shape.split_last() else {
         into[offset as usize] = all[first as usize];

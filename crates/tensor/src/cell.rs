@@ -38,9 +38,9 @@ struct State {
     grad: Option<Tensor>,
     /// Boxed, because it is rarely present.
     extra: Option<Box<Extra>>,
-    /// The thread whose compiled step has taken the value, and the type of that value; `waiting` counts the
-    /// threads that wait for it.
+    /// The thread whose compiled step has taken the value, and the type of that value.
     out: Option<(ThreadId, Aval)>,
+    /// Number of threads that wait for the value.
     waiting: usize,
 }
 
@@ -59,15 +59,15 @@ impl State {
     }
 }
 
-/// A function that calls the closure it receives; the closure blocks until a value is available.
+/// A function that calls the closure it receives. The closure blocks until a value is available.
 type BlockingWait = fn(&mut (dyn FnMut() + Send));
 
-static ASIDE: OnceLock<BlockingWait> = OnceLock::new();
+static RUN_BLOCKING: OnceLock<BlockingWait> = OnceLock::new();
 
-/// Sets the function in which threads wait for a cell. It may release locks that the owner of the value needs,
-/// such as Python's GIL. Only the first call has an effect.
-pub fn wait_with(aside: BlockingWait) {
-    let _ = ASIDE.set(aside);
+/// Sets the function that threads call to wait for a cell. The function may release locks that the owner of
+/// the value needs, such as Python's GIL. Only the first call has an effect.
+pub fn wait_with(run_blocking: BlockingWait) {
+    let _ = RUN_BLOCKING.set(run_blocking);
 }
 
 impl Cell {
@@ -92,7 +92,7 @@ impl Cell {
 
     /// Returns the value. Waits while a compiled step of another thread has taken it.
     pub(crate) fn value(&self) -> Tensor {
-        self.here().value.clone()
+        self.lock_value().value.clone()
     }
 
     /// Returns the value, or `None` if a compiled step of another thread has taken it.
@@ -109,8 +109,8 @@ impl Cell {
             let until = self.shared.back.wait_while(state, |state| state.is_taken_by_other());
             until.unwrap_or_else(PoisonError::into_inner).waiting -= 1;
         };
-        match ASIDE.get() {
-            Some(aside) => aside(&mut wait),
+        match RUN_BLOCKING.get() {
+            Some(run_blocking) => run_blocking(&mut wait),
             None => wait(),
         }
     }
@@ -148,7 +148,7 @@ impl Cell {
             if let Some(e) = grad.as_ref().and_then(Tensor::error) {
                 return Err(e.clone());
             }
-            let mut state = self.here();
+            let mut state = self.lock_value();
             // Skips the write if a compiled step has changed the value meanwhile.
             if state.value.is_same(&before) {
                 state.grad = grad;
@@ -224,7 +224,7 @@ impl Cell {
         drop(old); // outside the lock: dropping may free a long tape
     }
 
-    /// Replaces the gradient if it is still `before`. Returns whether it was.
+    /// Replaces the gradient if it is still `before`. Returns true if it was replaced.
     pub(crate) fn replace_grad(&self, before: Option<&Tensor>, grad: Option<Tensor>) -> bool {
         let mut state = self.state();
         let same = match (&state.grad, before) {
@@ -239,9 +239,9 @@ impl Cell {
         same
     }
 
-    /// Takes the value out of the cell, so that the caller owns it alone. Returns `None` if another thread has
-    /// taken it. Until [`put_back`](Cell::put_back), other threads that read or set the cell wait; the same
-    /// thread gets an error.
+    /// Takes the value out of the cell, so that the caller owns it alone. Returns `None` if another thread
+    /// has taken it. Until [`put_back`](Cell::put_back), other threads that read or set the cell wait; the
+    /// same thread gets an error.
     pub(crate) fn take(&self) -> Result<Option<Data>> {
         let busy = Error::value(Term::Cell, "is being updated by a compiled step");
         let mut state = self.state();
@@ -282,21 +282,21 @@ impl Cell {
                 message!("cannot replace ", own),
             ));
         }
-        self.put(self.here(), data, true);
+        self.put(self.lock_value(), data, true);
         Ok(())
     }
 
-    /// Replaces the value by `f` of it, under the lock. `f` must be short and must not read a cell. Nothing
-    /// changes if it returns `None`.
+    /// Replaces the value by the one that `f` returns, under the lock. `f` must be short and must not read a
+    /// cell. If `f` returns `None`, nothing changes.
     pub(crate) fn update<R>(&self, f: impl FnOnce(&Data) -> Option<(Data, R)>) -> Option<R> {
-        let state = self.here();
+        let state = self.lock_value();
         let (data, result) = f(state.value.as_data()?)?;
         self.put(state, data, true);
         Some(result)
     }
 
     /// Locks the state, after waiting until no other thread has taken the value.
-    fn here(&self) -> MutexGuard<'_, State> {
+    fn lock_value(&self) -> MutexGuard<'_, State> {
         loop {
             let state = self.state();
             if !state.is_taken_by_other() {
@@ -319,7 +319,8 @@ impl Tensor {
         self.leaf(false)
     }
 
-    /// Creates a leaf with this tensor's value, for which [`backward`](Tensor::backward) accumulates gradients.
+    /// Creates a leaf with this tensor's value, for which [`backward`](Tensor::backward) accumulates
+    /// gradients.
     #[track_caller]
     pub fn requires_grad_(&self) -> Tensor {
         if !self.dtype().is_differentiable() && self.error().is_none() {
@@ -332,13 +333,13 @@ impl Tensor {
 
     #[track_caller]
     fn leaf(&self, requires_grad: bool) -> Tensor {
-        let place = std::panic::Location::caller();
+        let location = std::panic::Location::caller();
         if let (Inner::Node(n), true) = (&*self.0, requires_grad) {
-            return n.leaf(self).unwrap_or_else(|e| Tensor::failed(e.or_at(place)));
+            return n.leaf(self).unwrap_or_else(|e| Tensor::failed(e.or_at(location)));
         }
         match self.concrete() {
             Ok(data) => Tensor::new(Inner::Cell(Cell::new(Tensor::data(data), requires_grad))),
-            Err(e) => Tensor::failed(e.or_at(place)),
+            Err(e) => Tensor::failed(e.or_at(location)),
         }
     }
 
@@ -370,8 +371,8 @@ impl Tensor {
         self.swap(value, false)
     }
 
-    /// As [`set_`](Tensor::set_), but gradients of the new value belong to the leaf if the enclosing function
-    /// is differentiated later.
+    /// As [`set_`](Tensor::set_), but if the enclosing function is differentiated later, gradients of the new
+    /// value flow to the leaf.
     #[track_caller]
     pub fn set_and_stay_(&self, value: &Tensor) -> Result<()> {
         self.swap(value, true)
@@ -379,7 +380,7 @@ impl Tensor {
 
     #[track_caller]
     fn swap(&self, value: &Tensor, stays: bool) -> Result<()> {
-        let place = std::panic::Location::caller();
+        let location = std::panic::Location::caller();
         let swap = || {
             let Some(cell) = self.as_cell() else {
                 self.check()?;
@@ -392,32 +393,32 @@ impl Tensor {
             value.check()?;
             crate::trace::write_cell(self, cell, value, stays)
         };
-        swap().map_err(|e| e.or_at(place))
+        swap().map_err(|e| e.or_at(location))
     }
 
     /// Sets whether backward passes accumulate gradients for this leaf. Operations recorded earlier are not
     /// affected.
     #[track_caller]
     pub fn set_requires_grad(&self, on: bool) -> Result<()> {
-        let place = std::panic::Location::caller();
+        let location = std::panic::Location::caller();
         let Some(cell) = self.check()?.as_cell() else {
             return Err(
-                Error::gradient(message!("`requires_grad` can be set only on ", Term::Mutable)).at(place)
+                Error::gradient(message!("`requires_grad` can be set only on ", Term::Mutable)).at(location)
             );
         };
         if on && !cell.aval().dtype.is_differentiable() {
             let why = message!(Term::Cell, " of type ", cell.aval(), " cannot require gradients");
-            return Err(Error::gradient(why).at(place));
+            return Err(Error::gradient(why).at(location));
         }
         cell.shared.requires_grad.store(on, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Converts a cell's value to another dtype. No other operation changes the type of a cell. The gradient is
-    /// dropped, and functions compiled with the old type return an error when run.
+    /// Converts a cell's value to another dtype. No other operation changes the type of a cell. The gradient
+    /// is dropped, and functions compiled with the old type return an error when run.
     #[track_caller]
     pub fn convert_(&self, dtype: DType) -> Result<()> {
-        let place = std::panic::Location::caller();
+        let location = std::panic::Location::caller();
         let convert = || {
             let Some(cell) = self.check()?.as_cell() else {
                 return Err(Error::value("conversion in place", message!("acts on ", Term::Mutable)));
@@ -435,7 +436,7 @@ impl Tensor {
             loop {
                 let before = cell.value();
                 let data = before.to_dtype(dtype).concrete()?;
-                let mut state = cell.here();
+                let mut state = cell.lock_value();
                 // Skips the write if a compiled step has changed the value meanwhile.
                 if state.value.is_same(&before) {
                     let grad = state.grad.take();
@@ -445,7 +446,7 @@ impl Tensor {
                 }
             }
         };
-        convert().map_err(|e: Error| e.or_at(place))
+        convert().map_err(|e: Error| e.or_at(location))
     }
 
     /// Returns the number of swaps of a cell's value; 0 for any other tensor.

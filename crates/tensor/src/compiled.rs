@@ -18,13 +18,13 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Runs a program in one of several ways, for example with timing.
+/// A way to run a program, for example with timing.
 type Run<'a> = &'a mut dyn FnMut(&Ready, &mut Vec<Argument>) -> Result<Vec<Storage>>;
 
 /// A function compiled at the types of its arguments, for the device that they are on.
 pub struct Compiled {
     traced: TracedFunction,
-    /// For each captured tensor, whether a run changes it.
+    /// For each captured tensor: true if a run changes it.
     is_written: Vec<bool>,
     ready: Ready,
     types: Vec<Aval>,
@@ -44,8 +44,8 @@ pub struct Measured {
 
 /// Compiles a function at the types of these tensors.
 ///
-/// Each run reads the current values of the cells that the function reads. Cells that it writes are updated at
-/// the end of a run, in place where no other tensor shares their value. Any other tensor from outside is a
+/// Each run reads the current values of the cells that the function reads. Cells that it writes are updated
+/// at the end of a run, in place where no other tensor shares their value. Any other tensor from outside is a
 /// constant.
 ///
 /// ```
@@ -62,8 +62,8 @@ pub struct Measured {
 /// ```
 #[track_caller]
 pub fn compile<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Compiled> {
-    let place = Location::caller();
-    compile_at(&[""; 0], types_of(ins)?, f, first_other_device(ins)).map_err(|e| e.or_at(place))
+    let location = Location::caller();
+    compile_at(&[""; 0], types_of(ins)?, f, first_other_device(ins)).map_err(|e| e.or_at(location))
 }
 
 /// As [`compile`], with names of the arguments, which errors, graphs and [`Compiled::run_named`] use.
@@ -81,9 +81,9 @@ pub fn compile_named<R: Outputs>(
     ins: &[(&str, &Tensor)],
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<Compiled> {
-    let place = Location::caller();
+    let location = Location::caller();
     let (names, ins): (Vec<&str>, Vec<&Tensor>) = ins.iter().copied().unzip();
-    compile_at(&names, types_of(&ins)?, f, first_other_device(&ins)).map_err(|e| e.or_at(place))
+    compile_at(&names, types_of(&ins)?, f, first_other_device(&ins)).map_err(|e| e.or_at(location))
 }
 
 fn types_of(ins: &[&Tensor]) -> Result<Vec<Aval>> {
@@ -113,8 +113,8 @@ fn compile_at<R: Outputs>(
     Compiled::new(traced, types, device)
 }
 
-/// Chooses the device of a function: `device`, which is that of its arguments, or the device of captured
-/// tensors if `device` is the CPU. A function without operands runs on the default device.
+/// Chooses the device of a function: `device`, the first device other than the CPU among its arguments, else
+/// the first one among captured tensors. A function without operands runs on the default device.
 fn device_for(device: Option<Device>, arguments: usize, captured: &[Tensor]) -> Device {
     let none = || if arguments == 0 && captured.is_empty() { Device::default() } else { Device::CPU };
     device.or_else(|| first_other_device(&captured.iter().collect::<Vec<_>>())).unwrap_or_else(none)
@@ -169,8 +169,9 @@ impl Compiled {
         self.ready.arena()
     }
 
-    /// Runs the function and returns operation and byte counts, including every loop iteration and the branches
-    /// taken. No other thread may run the function at the same time, because the counters are shared.
+    /// Runs the function and returns operation and byte counts, including every loop iteration and the
+    /// branches taken. No other thread may run the function at the same time, because the counters are
+    /// shared.
     #[track_caller]
     pub fn measured(&self, ins: &[&Tensor]) -> Result<Measured> {
         let before = self.ready.done();
@@ -193,19 +194,19 @@ impl Compiled {
         self.ready.code()
     }
 
-    /// Runs the function and returns the time and cost of each step, in order. [`Timeline::trace`] writes them
-    /// as a trace file.
+    /// Runs the function and returns the time and cost of each step, in order. [`Timeline::trace`] writes
+    /// them as a trace file.
     #[track_caller]
     pub fn timeline(&self, ins: &[&Tensor]) -> Result<Timeline> {
-        let place = Location::caller();
+        let location = Location::caller();
         let mut times = Times::default();
         self.run_with(ins, &mut |ready, arguments| ready.run_timed(arguments, &mut times))
-            .map_err(|e| e.or_at(place))?;
+            .map_err(|e| e.or_at(location))?;
         Ok(Timeline::new(&self.ready, &times.0, self.device))
     }
 
-    /// Runs the function and reports the time of each step, longest first, with operations and bytes per second
-    /// as fractions of the device's rates (`Device::roofline`).
+    /// Runs the function and reports the time of each step, longest first, with operations and bytes per
+    /// second as fractions of the device's rates (`Device::roofline`).
     #[track_caller]
     pub fn profile(&self, ins: &[&Tensor]) -> Result<String> {
         Ok(self.timeline(ins)?.report(self.device.roofline()?))
@@ -214,16 +215,16 @@ impl Compiled {
     /// Runs the function. The arguments must have the types for which it was compiled.
     #[track_caller]
     pub fn run(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
-        let place = Location::caller();
-        self.run_on(ins).map_err(|e| e.or_at(place))
+        let location = Location::caller();
+        self.run_on(ins).map_err(|e| e.or_at(location))
     }
 
     /// Runs the function with arguments by name, in any order. The names are those of [`compile_named`], or
     /// `x`, `y` and so on.
     #[track_caller]
     pub fn run_named(&self, ins: &[(&str, &Tensor)]) -> Result<Vec<Tensor>> {
-        let place = Location::caller();
-        in_order(&self.names(), ins).and_then(|ins| self.run_on(&ins)).map_err(|e| e.or_at(place))
+        let location = Location::caller();
+        in_order(&self.names(), ins).and_then(|ins| self.run_on(&ins)).map_err(|e| e.or_at(location))
     }
 
     /// Returns the names of the arguments, in order.
@@ -248,7 +249,7 @@ impl Compiled {
         let mut outs: Vec<Data> =
             storages.into_iter().zip(self.traced.graph.output_avals()).map(data).collect();
         let written = outs.split_off(outs.len() - self.traced.written.len());
-        // Cells stay on their device: a generator on the CPU serves every device.
+        // Moves new values to the devices of their cells: the state of a generator stays on the CPU.
         let mut failed = None;
         for (out, data) in std::mem::take(&mut taken.cells).into_iter().zip(written) {
             let back = data.to(out.device).unwrap_or_else(|e| {
@@ -263,7 +264,7 @@ impl Compiled {
         Ok(outs.into_iter().map(Tensor::data).collect())
     }
 
-    /// Turns a value into an argument. Scalars and generator states may be on the CPU.
+    /// Converts a value to an argument. Scalars and generator states may be on the CPU.
     fn argument(&self, data: &Data) -> Result<Argument> {
         match data.device() {
             own if own == self.device => {}
@@ -349,12 +350,12 @@ impl Sink for Times {
 /// Arguments of a run, and the cells whose values are among them. Dropping it returns the values to their
 /// cells.
 struct TakenInputs {
-    cells: Vec<Out>,
+    cells: Vec<TakenCell>,
     arguments: Vec<Argument>,
 }
 
 /// A cell whose value is taken for a run.
-struct Out {
+struct TakenCell {
     cell: Cell,
     argument: usize,
     aval: Aval,
@@ -375,7 +376,7 @@ impl TakenInputs {
         };
         drop(data);
         let device = whole.device();
-        self.cells.push(Out { cell: cell.clone(), argument: self.arguments.len(), aval, device });
+        self.cells.push(TakenCell { cell: cell.clone(), argument: self.arguments.len(), aval, device });
         let offset = whole.offset * whole.aval.dtype.size();
         self.arguments.push(Argument { storage: whole.storage, offset });
         Ok(true)
@@ -384,7 +385,7 @@ impl TakenInputs {
 
 impl Drop for TakenInputs {
     fn drop(&mut self) {
-        for Out { cell, argument, aval, .. } in self.cells.drain(..) {
+        for TakenCell { cell, argument, aval, .. } in self.cells.drain(..) {
             if let Some(a) = self.arguments.get(argument) {
                 let offset = a.offset / aval.dtype.size();
                 cell.put_back(Data { storage: a.storage.clone(), aval, strides: None, offset }, false);
@@ -400,8 +401,8 @@ pub struct Jit<F> {
     known: Mutex<Vec<Arc<Compiled>>>,
 }
 
-/// Maximal number of compiled versions that are kept.
-const MOST: usize = 64;
+/// Largest number of compiled versions that are kept.
+const MOST_VERSIONS: usize = 64;
 
 /// Wraps a function so that each call runs as one plan.
 ///
@@ -442,9 +443,9 @@ impl<F> Jit<F> {
     where
         F: Fn(&[Tensor]) -> R,
     {
-        let place = Location::caller();
+        let location = Location::caller();
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        in_order(&names, ins).and_then(|ins| self.call(&ins)).map_err(|e| e.or_at(place))
+        in_order(&names, ins).and_then(|ins| self.call(&ins)).map_err(|e| e.or_at(location))
     }
 
     /// Calls the function. Inside a trace it is traced instead of compiled.
@@ -453,15 +454,15 @@ impl<F> Jit<F> {
     where
         F: Fn(&[Tensor]) -> R,
     {
-        let place = Location::caller();
+        let location = Location::caller();
         if crate::trace::is_tracing() {
             let ins: Vec<Tensor> = ins.iter().map(|t| (*t).clone()).collect();
             return Ok((self.f)(&ins).outputs());
         }
-        self.compiled(ins).and_then(|c| c.run_on(ins)).map_err(|e| e.or_at(place))
+        self.compiled(ins).and_then(|c| c.run_on(ins)).map_err(|e| e.or_at(location))
     }
 
-    /// Returns the version compiled for arguments of these types and devices.
+    /// Returns the version for arguments of these types and devices. Compiles it on first use.
     pub fn compiled<R: Outputs>(&self, ins: &[&Tensor]) -> Result<Arc<Compiled>>
     where
         F: Fn(&[Tensor]) -> R,
@@ -478,7 +479,7 @@ impl<F> Jit<F> {
         }
         let new = Arc::new(compile_at(&self.names, types, &self.f, device)?);
         let mut all = known();
-        if all.len() >= MOST {
+        if all.len() >= MOST_VERSIONS {
             all.remove(0);
         }
         all.push(new.clone());

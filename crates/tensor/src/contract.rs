@@ -18,7 +18,7 @@ pub(crate) fn batch_labels() -> impl Iterator<Item = char> {
 }
 
 impl Tensor {
-    /// `out = Σ self · other` by axis labels; see [`Dot`]. Dtypes are promoted.
+    /// Computes `out = Σ self · other` by axis labels; see [`Dot`]. Dtypes are promoted.
     #[track_caller]
     pub fn dot_labels(&self, other: &Tensor, lhs: &str, rhs: &str, out: &str) -> Tensor {
         let dtype = self.dtype().promote(other.dtype());
@@ -31,9 +31,9 @@ impl Tensor {
         }
     }
 
-    /// Contracts operands of high rank without their axes of extent 1, and with one axis of extent 0 instead of
-    /// several. That bounds the rank by the number of elements. Returns `None` if there is no such axis, or if
-    /// the labels do not fit.
+    /// Contracts operands of high rank after dropping axes of extent 1, and all but one axis of extent 0. The
+    /// number of elements then bounds the rank. Returns `None` if there is no such axis, or if the labels do
+    /// not fit.
     #[track_caller]
     fn dot_reduced(&self, other: &Tensor, labels: [&str; 3]) -> Option<Tensor> {
         if self.rank().max(other.rank()) <= LABELLED {
@@ -74,8 +74,8 @@ impl Tensor {
         Some(apply1(dot, &[&fewer(self, &lhs, &of_a), &fewer(other, &rhs, &of_b)]).reshape(shape))
     }
 
-    /// Matrix product over the last two axes, broadcasting the axes before; a vector on either side is a row
-    /// or column that disappears again.
+    /// Matrix product over the last two axes; the axes before them broadcast. A vector is a row on the left
+    /// and a column on the right; the result does not have that axis.
     #[track_caller]
     pub fn matmul(&self, other: &Tensor) -> Tensor {
         for t in [self, other] {
@@ -104,7 +104,7 @@ impl Tensor {
             (1, 2) => return self.product(other, ["k", "kj", "j"]),
             _ => {}
         }
-        // Fold the leading axes of a plain product into rows: one contraction without broadcasting.
+        // Labels of rows and columns; a vector has neither.
         let (rows, columns) = (if a.rank() == 1 { "" } else { "i" }, if b.rank() == 1 { "" } else { "j" });
         let lead_a = a[..a.rank().saturating_sub(2)].to_vec();
         let lead_b = b[..b.rank().saturating_sub(2)].to_vec();
@@ -116,7 +116,8 @@ impl Tensor {
             }
         };
         let tail = |s: &[usize]| s[s.len().saturating_sub(2)..].to_vec();
-        // A batch axis is labelled on each operand that has it. An axis of extent 1 that broadcasts is dropped.
+        // A batch axis is labelled on each operand that has it. An axis of extent 1 that broadcasts is
+        // dropped.
         let names: Vec<char> = batch_labels().take(batch.rank()).collect();
         let labels = |lead: &[usize]| -> (Vec<usize>, String) {
             let skip = batch.rank() - lead.len();
@@ -150,9 +151,9 @@ impl Tensor {
         self.dot_labels(other, lhs, rhs, out)
     }
 
-    /// Contraction by an equation such as `"bij,bjk->bik"`, over any number of tensors, in the order that keeps
-    /// intermediate results small. `...` stands for leading axes that broadcast. A label twice in one term takes
-    /// the diagonal. Without `->` the result has the labels that occur once, in alphabetical order.
+    /// Contracts tensors by an equation such as `"bij,bjk->bik"`, in an order that keeps intermediate results
+    /// small. `...` stands for leading axes that broadcast. A label twice in one term takes the diagonal.
+    /// Without `->` the result has the labels that occur once, in alphabetical order.
     #[track_caller]
     pub fn einsum(equation: &str, tensors: &[&Tensor]) -> Tensor {
         Tensor::einsum_within(equation, tensors, f64::INFINITY)

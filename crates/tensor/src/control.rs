@@ -24,8 +24,8 @@ fn types(ins: &[&Tensor]) -> Result<Vec<Aval>> {
     Ok(avals)
 }
 
-/// Merges the captured tensors of several functions into one list without repetitions, and rewrites each graph
-/// to take that list before its own operands.
+/// Merges the captured tensors of several functions into one list without repetitions, and rewrites each
+/// graph to take that list before its own operands.
 fn joined(functions: &[TracedFunction], own: usize) -> Result<(Vec<Tensor>, Vec<Arc<Graph>>)> {
     let mut captured: Vec<Tensor> = Vec::new();
     for f in functions {
@@ -85,8 +85,8 @@ pub fn cond<R: Outputs>(
     switch(&index, ins, &[&|x| no(x).outputs(), &|x| yes(x).outputs()])
 }
 
-/// Applies `step` to the carries while `condition` holds. Forward mode always works. Reverse mode needs a bound
-/// on the number of steps; the loop stops at the bound.
+/// Applies `step` to the carries while `condition` holds. Forward mode always works. Reverse mode needs a
+/// bound on the number of steps; the loop stops at the bound.
 #[track_caller]
 pub fn while_loop<R: Outputs>(
     init: &[&Tensor],

@@ -1,4 +1,5 @@
-//! Conversions between tensors and `Vec`, nested arrays, slices, numbers, `ndarray`, bytes and foreign memory.
+//! Conversions between tensors and `Vec`, nested arrays, slices, numbers, `ndarray`, bytes and foreign
+//! memory.
 
 use crate::data::{Data, Element};
 use crate::eager::apply::apply1;
@@ -136,8 +137,9 @@ impl Tensor {
         Tensor::from_result(storage.ok_or_else(none).map(|s| Tensor::data(Data::row_major(s, aval))))
     }
 
-    /// The bits of the elements as another dtype, without gradient. If the new dtype is wider, the last axis holds the
-    /// parts of one element and disappears. If it is narrower, the parts become a new last axis.
+    /// Reinterprets the bits of the elements as another dtype, without gradient. If the new dtype is wider,
+    /// the last axis holds the parts of one element and is removed. If it is narrower, the parts become a new
+    /// last axis.
     #[track_caller]
     pub fn bitcast(&self, dtype: DType) -> Tensor {
         apply1(Bitcast { dtype }, &[self])

@@ -137,8 +137,8 @@ impl Tensor {
         Tensor::linspace_of(&Aval::new(DType::F32, [n]), start, stop)
     }
 
-    /// As [`Tensor::linspace`], with the type `aval`. Each number is computed from the nearer end, so that both
-    /// ends are exact.
+    /// As [`Tensor::linspace`], with the type `aval`. Each number is computed from the nearer end, so that
+    /// both ends are exact.
     #[track_caller]
     pub fn linspace_of(aval: &Aval, start: f64, stop: f64) -> Tensor {
         let n = aval.shape.numel();
@@ -150,8 +150,8 @@ impl Tensor {
         let make = |ends: &[Tensor]| {
             let (start, stop, last) = (&ends[0], &ends[1], (n - 1) as f64);
             let (at, far) = (Tensor::iota(DType::F64, [n], 0), stop - start);
-            // Integers multiply first, so that integer results are exact; others divide first, so that they do
-            // not overflow.
+            // Integers multiply first, so that integer results are exact; others divide first, so that they
+            // do not overflow.
             let of = |at: &Tensor| if whole { &far * at / last } else { (&far / last) * at };
             let (low, high) = (start + of(&at), stop - of(&(last - &at)));
             at.lt((n / 2) as f64).select(&low, &high).to_dtype(aval.dtype)

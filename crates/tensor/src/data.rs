@@ -65,7 +65,7 @@ fn memory(bytes: usize) -> Error {
 }
 
 impl Data {
-    /// Row-major elements of a shape.
+    /// Makes row-major data from elements.
     pub(crate) fn new<T: Element>(shape: Shape, elements: &[T]) -> Result<Data> {
         if shape.checked_numel() != Some(elements.len()) {
             let why = format!("needs {} elements, got {}", shape.numel(), elements.len());
@@ -77,13 +77,13 @@ impl Data {
         Ok(Data { storage, aval: Aval::new(T::DTYPE, shape), strides: None, offset: 0 })
     }
 
-    /// Row-major data of this type.
+    /// Makes row-major data of this type from a storage.
     #[inline(always)]
     pub(crate) fn row_major(storage: Storage, aval: &Aval) -> Data {
         Data { storage, aval: aval.clone(), strides: None, offset: 0 }
     }
 
-    /// Strides in elements.
+    /// Returns the strides in elements.
     pub(crate) fn strides(&self) -> Vec<i64> {
         match &self.strides {
             Some(s) => s.to_vec(),
@@ -217,7 +217,8 @@ impl Data {
         Ok(Data { storage, aval: l.aval().clone(), strides: None, offset: 0 })
     }
 
-    /// Removes broadcasting: extent 1 along axes of stride 0, and no axes if all have stride 0.
+    /// Removes broadcasting: axes of stride 0 get extent 1. If all extents are 1 then, the result is a
+    /// scalar.
     pub(crate) fn compact(&self) -> Data {
         let Some(strides) = &self.strides else { return self.clone() };
         let extent = |(&d, &s): (&usize, &i64)| if s == 0 && d > 0 { 1 } else { d };

@@ -1,5 +1,6 @@
-//! Opens devices by name, moves tensors between them, and keeps the default device of each thread. `execute.rs`
-//! chooses the device of an operation by `device_of`; `gradus_device` defines the interface of a device.
+//! Opens devices by name, moves tensors between them, and keeps the default device of each thread.
+//! `execute.rs` chooses the device of an operation by `device_of`; `gradus_device` defines the interface of a
+//! device.
 
 use crate::data::Data;
 use crate::eager::apply::apply1;
@@ -27,8 +28,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Device(u16);
 
-/// Largest CPU operand that a compiled function on another device accepts, in bytes: a complex number, or the state of a
-/// generator. The device copies it at each run.
+/// Largest CPU operand that a compiled function on another device accepts, in bytes: a complex number, or the
+/// state of a generator. The device copies it at each run.
 const MOST_FROM_HOST: usize = 16;
 
 thread_local! {
@@ -37,12 +38,12 @@ thread_local! {
 }
 
 impl Device {
-    /// The processor that the program itself runs on.
+    /// The processor that runs this program.
     pub const CPU: Device = Device(HOST);
 
-    /// Returns the device with this name and opens it on first use. A name is `cpu`, or a kind with a number, such as
-    /// `wgpu:0`. The default number is 0. Instead of a number, `wgpu` takes a part of the name of an adapter or of its
-    /// driver, such as `wgpu:nvidia`.
+    /// Returns the device with this name and opens it on first use. A name is `cpu`, or a kind with a number,
+    /// such as `wgpu:0`. The default number is 0. Instead of a number, `wgpu` takes a part of the name of an
+    /// adapter or of its driver, such as `wgpu:nvidia`.
     pub fn named(name: &str) -> Result<Device> {
         let (kind, index) = match name.split_once(':') {
             Some((kind, index)) => match index.parse::<usize>() {
@@ -83,7 +84,7 @@ impl Device {
         by_id(self.0).unwrap_or_else(|| Arc::new(Cpu))
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> String {
         self.get().name().to_string()
     }
@@ -99,8 +100,8 @@ impl Device {
         f()
     }
 
-    /// Makes this the default device until the guard is dropped. Use it instead of [`with`](Device::with) where errors
-    /// must name the caller's line, which closures hide.
+    /// Makes this the default device until the guard is dropped. Use it instead of [`with`](Device::with)
+    /// where errors must name the caller's line, which closures hide.
     pub(crate) fn enter(self) -> DefaultDeviceGuard {
         DefaultDeviceGuard(self.set_default())
     }
@@ -195,8 +196,8 @@ impl FromStr for Device {
     }
 }
 
-/// Returns the device on which an op with these operands runs. Operands on another device may be mixed with CPU operands of
-/// one element, such as numbers.
+/// Returns the device on which an op with these operands runs. Operands on another device may be mixed with
+/// CPU operands of one element, such as numbers.
 #[inline]
 pub(crate) fn device_of<'a>(ins: impl IntoIterator<Item = &'a Data> + Clone) -> Result<Device> {
     let other = ins.clone().into_iter().find(|d| d.storage.device() != HOST);
@@ -224,7 +225,7 @@ impl Data {
         self.storage.device() == HOST
     }
 
-    /// Returns true if the elements are in host memory and few enough for a run on another device to copy them.
+    /// Returns true if the elements are in host memory and take at most [`MOST_FROM_HOST`] bytes.
     pub(crate) fn is_small_on_host(&self) -> bool {
         self.is_host() && self.aval.shape.numel() * self.aval.dtype.size() <= MOST_FROM_HOST
     }
@@ -261,7 +262,8 @@ impl Data {
         Ok(moved.with_layout(&self.aval.shape, strides, 0))
     }
 
-    /// Returns the strides that broadcast these elements, which are stored once, to the shape of the original data.
+    /// Returns the strides that broadcast these elements, which are stored once, to the shape of the original
+    /// data.
     fn repeating(&self, shape: &[usize], strides: Option<&[i64]>) -> Vec<i64> {
         let Some(strides) = strides else { return self.strides() };
         if self.aval.rank() == 0 {
@@ -288,7 +290,8 @@ impl Tensor {
         }
     }
 
-    /// Copies the tensor to a device, or returns it unchanged if it is there. Gradients flow back to the original device.
+    /// Copies the tensor to a device, or returns it unchanged if it is there. Gradients flow back to the
+    /// original device.
     ///
     /// A traced tensor is returned unchanged: a graph runs on one device, that of its operands.
     #[track_caller]
@@ -311,7 +314,8 @@ impl Tensor {
         }
     }
 
-    /// The storage of the elements in row-major order, and the first byte. A view is copied first.
+    /// Returns a storage of the elements in row-major order, and the offset of the first byte. Copies a view
+    /// first.
     pub fn row_major_storage(&self) -> Result<(Storage, usize)> {
         let data = row_major(&self.check()?.concrete()?)?;
         Ok((data.storage.clone(), data.offset * data.aval.dtype.size()))

@@ -15,7 +15,7 @@ pub struct DeviceInfo {
     pub facts: Vec<(String, String)>,
 }
 
-static ROOFS: Mutex<Option<HashMap<Device, Roofline>>> = Mutex::new(None);
+static ROOFLINES: Mutex<Option<HashMap<Device, Roofline>>> = Mutex::new(None);
 
 #[cfg(feature = "wgpu")]
 fn adapters() -> Vec<DeviceInfo> {
@@ -54,12 +54,12 @@ impl Device {
 
     /// Returns the measured rates of the device. Measures once per process.
     pub fn roofline(self) -> Result<Roofline> {
-        let roofs = || ROOFS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(roof) = roofs().get_or_insert_default().get(&self) {
-            return Ok(*roof);
+        let rooflines = || ROOFLINES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(roofline) = rooflines().get_or_insert_default().get(&self) {
+            return Ok(*roofline);
         }
-        let roof = Roofline::measure(&*self.get())?;
-        roofs().get_or_insert_default().insert(self, roof);
-        Ok(roof)
+        let roofline = Roofline::measure(&*self.get())?;
+        rooflines().get_or_insert_default().insert(self, roofline);
+        Ok(roofline)
     }
 }

@@ -7,7 +7,7 @@ use crate::tensor::Tensor;
 use gradus_ir::{Error, Result, Shape};
 use std::collections::HashMap;
 
-fn bad(why: impl Into<String>) -> Error {
+fn invalid(why: impl Into<String>) -> Error {
     Error::value("the equation", why.into())
 }
 
@@ -20,12 +20,12 @@ fn parse(equation: &str, shapes: &[Shape]) -> Result<(Vec<String>, String)> {
     };
     let terms: Vec<&str> = left.split(',').collect();
     if terms.len() != shapes.len() {
-        return Err(bad(format!("has {} terms for {} tensors", terms.len(), shapes.len())));
+        return Err(invalid(format!("has {} terms for {} tensors", terms.len(), shapes.len())));
     }
     let named: Vec<String> = terms.iter().map(|t| t.replace("...", "")).collect();
     for term in named.iter().map(String::as_str).chain(right.map(|r| r.replace("...", "")).as_deref()) {
         if let Some(c) = term.chars().find(|c| !c.is_ascii_alphabetic()) {
-            return Err(bad(format!("has `{c}`; labels are letters")));
+            return Err(invalid(format!("has `{c}`; labels are letters")));
         }
     }
     // `...` stands for as many axes as the operand with the most unnamed axes has.
@@ -35,7 +35,7 @@ fn parse(equation: &str, shapes: &[Shape]) -> Result<(Vec<String>, String)> {
         match hidden(i) {
             Some(n) if n == 0 || term.contains("...") => most = most.max(n),
             _ => {
-                return Err(bad(format!(
+                return Err(invalid(format!(
                     "names {} axes in `{term}` of a tensor of shape {}",
                     named[i].len(),
                     shapes[i]
@@ -61,8 +61,8 @@ fn parse(equation: &str, shapes: &[Shape]) -> Result<(Vec<String>, String)> {
     };
     for (i, c) in out.chars().enumerate() {
         if out.chars().take(i).any(|d| d == c) || !spelled.iter().any(|t| t.contains(c)) {
-            return Err(bad(format!(
-                "has `{c}` in the result, which must be in a term, and once in the result"
+            return Err(invalid(format!(
+                "has `{c}` in the result; each label there must be in a term and occur once"
             )));
         }
     }
@@ -144,7 +144,7 @@ pub(crate) fn einsum(equation: &str, tensors: &[&Tensor], most: f64) -> Result<T
         product.check()?;
         work.push((product, left));
     }
-    let (t, labels) = work.pop().map(|term| trimmed(term, &out)).ok_or_else(|| bad("has no terms"))?;
+    let (t, labels) = work.pop().map(|term| trimmed(term, &out)).ok_or_else(|| invalid("has no terms"))?;
     let order: Vec<isize> =
         out.chars().filter_map(|c| labels.chars().position(|d| d == c)).map(|i| i as isize).collect();
     Ok(t.permute(order))
@@ -163,8 +163,8 @@ fn within(a: &Term, b: &Term, most: f64) -> Result<()> {
     Err(Error::value(format!("a product over {} index combinations", each.join("×")), why))
 }
 
-/// Combines two terms into one with the labels `left`. If no label is summed out, multiplies elementwise, which
-/// fuses with surrounding ops.
+/// Combines two terms into one with the labels `left`. If no label is summed out, multiplies elementwise,
+/// which fuses with surrounding ops.
 fn product(a: &Term, b: &Term, left: &str) -> Tensor {
     if !a.1.chars().chain(b.1.chars()).all(|c| left.contains(c)) {
         return a.0.dot_labels(&b.0, &a.1, &b.1, left);

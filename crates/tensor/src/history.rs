@@ -1,7 +1,7 @@
-//! The recorded history of an eager tensor: the operations whose gradients a backward pass would compute. Takes
-//! a tensor; returns its operations one by one ([`RecordedOp`]), or all of them in order ([`History`]). A
-//! history has a graph, which can be printed, drawn and written as equations. `tape.rs` records the operations;
-//! nothing here runs while they are recorded.
+//! The recorded history of an eager tensor: the operations whose gradients a backward pass would compute.
+//! Takes a tensor; returns its operations one by one ([`RecordedOp`]), or all of them in order ([`History`]).
+//! A history has a graph, which can be printed, drawn and written as equations. `tape.rs` records the
+//! operations; nothing here runs while they are recorded.
 
 use crate::eager::tape::{Node, Target, lock};
 use crate::tensor::{Inner, Tensor};
@@ -97,8 +97,8 @@ pub struct History {
 }
 
 impl History {
-    /// Returns the operations, each after those that produced its operands. The tensor is a result of the last
-    /// one; a backward pass visits them in reverse.
+    /// Returns the operations, each after those that produced its operands. The tensor is a result of the
+    /// last one; a backward pass visits them in reverse.
     pub fn ops(&self) -> &[RecordedOp] {
         &self.ops
     }
@@ -109,8 +109,8 @@ impl History {
     }
 
     /// Returns the history as a graph whose output is the tensor. The first inputs are the leaves, by their
-    /// names ([`Tensor::named`]) or as `x`, `x_1` and so on. Inputs named `c` follow: operands without gradient
-    /// that are large or that the tape did not keep.
+    /// names ([`Tensor::named`]) or as `x`, `x_1` and so on. Inputs named `c` follow: operands without
+    /// gradient that are large or that the tape did not keep.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
@@ -131,8 +131,8 @@ impl Tensor {
         self.as_cell().map(|cell| cell.addr())
     }
 
-    /// Returns the recorded operations from which this tensor was computed. Returns an error if the tensor does
-    /// not require gradients, or if a backward pass has freed the operations.
+    /// Returns the recorded operations from which this tensor was computed. Returns an error if the tensor
+    /// does not require gradients, or if a backward pass has freed the operations.
     ///
     /// ```
     /// use gradus_tensor::{All, Tensor};
@@ -145,8 +145,8 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn history(&self) -> Result<History> {
-        let place = Location::caller();
-        self.walk_history().map_err(|e| e.or_at(place))
+        let location = Location::caller();
+        self.walk_history().map_err(|e| e.or_at(location))
     }
 
     fn walk_history(&self) -> Result<History> {
@@ -202,8 +202,8 @@ struct Entry {
     ins: Vec<Aval>,
 }
 
-/// Operations by recording number and address. Numbers of different threads may be equal, but an operation has
-/// a larger number than the operations before it.
+/// Operations by recording number and address. Numbers of different threads may be equal, but an operation
+/// has a larger number than the operations before it.
 #[derive(Default)]
 struct HistoryWalk {
     entries: BTreeMap<(u64, usize), Entry>,

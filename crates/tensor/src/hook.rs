@@ -14,7 +14,7 @@ type Function = dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync;
 /// An object that a hook's function refers to, for a garbage collector that looks for cycles through hooks.
 pub type Payload = Arc<dyn Any + Send + Sync>;
 
-/// A hook function, and whether it is still active.
+/// A hook function with a flag that is true until the hook is removed.
 #[derive(Clone)]
 pub(crate) struct Hook {
     function: Arc<Function>,
@@ -90,8 +90,8 @@ impl Tensor {
         self.register_hook_with(None, function)
     }
 
-    /// Calls `visit` with the payload of each hook that only this handle keeps alive. Skips hooks that another
-    /// tensor or recorded operation keeps alive, and tensors that another thread has locked.
+    /// Calls `visit` with the payload of each hook that only this handle keeps alive. Skips hooks that
+    /// another tensor or recorded operation keeps alive, and tensors that another thread has locked.
     pub fn visit_own_hooks(&self, visit: &mut dyn FnMut(&Payload)) {
         if !self.0.is_unique() {
             return;

@@ -224,8 +224,8 @@ impl Tensor {
         if indexed.is_traced() { self.clone() } else { self.to(indexed.device()) }
     }
 
-    /// Returns `position` where these traced ids are in range, else an invalid position that encodes the id for
-    /// the error message.
+    /// Returns `position` where these traced ids are in range, else an invalid position that encodes the id
+    /// for the error message.
     #[track_caller]
     fn guarded(&self, extent: usize, position: &Tensor) -> Tensor {
         if self.is_traced() || !self.device().is_cpu() {
@@ -239,9 +239,9 @@ impl Tensor {
     /// `x.at(&mask)`, `table.at(&ids)` with ids of any rank, `x.at((&rows, &columns))`. Integers and ranges
     /// give views.
     ///
-    /// Several index tensors broadcast together. Their axes replace the first indexed axis if the indexed axes
-    /// are adjacent, else they come first. As in PyTorch, integers are applied first and do not count as index
-    /// tensors.
+    /// Several index tensors broadcast together. Their axes replace the first indexed axis if the indexed
+    /// axes are adjacent, else they come first. As in PyTorch, integers are applied first and do not count as
+    /// index tensors.
     #[track_caller]
     pub fn at(&self, index: impl Index) -> Tensor {
         let entries = index.entries();
@@ -290,7 +290,7 @@ impl Tensor {
     pub fn nonzero(&self) -> Tensor {
         let (shape, strides) = (self.shape(), self.shape().strides());
         let index_along = |a: usize, i: usize| ((i / strides[a]) % shape[a]) as i64;
-        match self.found() {
+        match self.nonzero_positions() {
             Ok(hits) => {
                 let rows: Vec<i64> =
                     hits.iter().flat_map(|&i| (0..shape.rank()).map(move |a| index_along(a, i))).collect();
@@ -303,7 +303,7 @@ impl Tensor {
     /// Returns the positions of the non-zero elements, one tensor per axis.
     #[track_caller]
     pub(crate) fn nonzero_by_axis(&self) -> Result<Vec<Tensor>> {
-        let (shape, strides, hits) = (self.shape(), self.shape().strides(), self.found()?);
+        let (shape, strides, hits) = (self.shape(), self.shape().strides(), self.nonzero_positions()?);
         let along =
             |a: usize| hits.iter().map(|i| ((i / strides[a]) % shape[a]) as i64).collect::<Vec<i64>>();
         Ok((0..shape.rank()).map(|a| Tensor::from(along(a))).collect())
@@ -311,7 +311,7 @@ impl Tensor {
 
     /// Returns the row-major positions of the non-zero elements.
     #[track_caller]
-    fn found(&self) -> Result<Vec<usize>> {
+    fn nonzero_positions(&self) -> Result<Vec<usize>> {
         if trace::for_operands(&[self]).is_some() {
             let why = "the extent of a mask or `nonzero` depends on the data, so it cannot be traced; use ";
             return Err(Error::trace(message!(why, Term::Select)));

@@ -10,11 +10,12 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 pub enum Ix {
     /// One element; the axis is removed. A negative number counts from the end.
     At(isize),
-    /// A range with a step. A missing bound extends to the end of the axis, a negative one counts from the end.
+    /// A range with a step. A missing bound extends to the end of the axis, a negative one counts from the
+    /// end.
     Range(Option<isize>, Option<isize>, isize),
     /// A new axis of extent 1.
     New,
-    /// All remaining axes, complete.
+    /// All elements of the axes that no other entry indexes.
     Rest,
     /// The elements where the mask is true (eager only: the extent depends on the data).
     Mask(Tensor),
@@ -30,7 +31,7 @@ pub fn step(range: impl Into<Ix>, by: isize) -> Ix {
     }
 }
 
-/// Inserts a new axis in an index.
+/// Inserts a new axis at its position in an index.
 pub const NEW: Ix = Ix::New;
 /// Selects all remaining axes in an index.
 pub const REST: Ix = Ix::Rest;

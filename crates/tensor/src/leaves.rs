@@ -1,8 +1,8 @@
 //! Gradients inside a trace: a backward pass there becomes part of the traced function.
 //!
-//! Gradients are computed for cells that the function reads, arguments that require gradients, leaves that the
-//! function creates, and values with `retain_grad`. The gradient of a cell or an argument before the function
-//! is an input of the graph; the gradient after the function is an output.
+//! Gradients are computed for cells that the function reads, arguments that require gradients, leaves that
+//! the function creates, and values with `retain_grad`. The gradient of a cell or an argument before the
+//! function is an input of the graph; the gradient after the function is an output.
 
 use crate::cell::Cell;
 use crate::eager::backward::{Backward, mode};
@@ -32,8 +32,8 @@ pub(crate) struct Leaves {
 
 #[derive(Default)]
 struct State {
-    cells: Vec<OfCell>,
-    values: Vec<OfValue>,
+    cells: Vec<CellGradient>,
+    values: Vec<ValueGradient>,
 }
 
 /// The gradient before the function: `None` if the function does not read it, `Some(None)` if there was none,
@@ -42,7 +42,7 @@ type Read = Option<Option<Tensor>>;
 
 /// A cell whose gradient the function has read or changed. During the trace, the cell holds the traced
 /// gradient.
-struct OfCell {
+struct CellGradient {
     cell: Cell,
     /// The gradient before the trace, restored when the trace ends.
     before: Option<Tensor>,
@@ -50,7 +50,7 @@ struct OfCell {
 }
 
 /// A value of the trace whose gradient is observed.
-struct OfValue {
+struct ValueGradient {
     id: Id,
     /// If true, it is a leaf.
     leaf: bool,
@@ -78,15 +78,15 @@ pub struct TracedGradient {
     /// The gradient before the function: `None` if the function does not depend on it, `Some(None)` if there
     /// was none, else a cell to write it into.
     pub read: Option<Option<Tensor>>,
-    /// The gradient after the function: `None` if the function does not change it, `Some(None)` if the function
-    /// clears it.
+    /// The gradient after the function: `None` if the function does not change it, `Some(None)` if the
+    /// function clears it.
     pub left: Option<Option<Tensor>>,
     /// If true, the gradient is propagated from the argument to the operation that produced it.
     pub goes_on: bool,
 }
 
-/// Returns a gradient from outside as the trace sees it: data becomes an input, nodes of other traces stay
-/// nodes.
+/// Returns a gradient from outside for use inside the trace: data becomes a cell, which the trace captures as
+/// an input; nodes of other traces stay nodes.
 fn inside(outside: Option<&Tensor>) -> Option<Tensor> {
     let grad = outside?;
     Some(if grad.is_traced() { grad.clone() } else { outside_traces(|| grad.detach().cell()) })
@@ -113,13 +113,13 @@ impl Leaves {
         if let Some(Some(now)) = &read {
             cell.set_grad(Some(now.clone()));
         }
-        state.cells.push(OfCell { cell: cell.clone(), before, read });
+        state.cells.push(CellGradient { cell: cell.clone(), before, read });
     }
 
     /// Returns the name of a cell that holds the gradient of a named cell at the start of the function.
     pub(crate) fn gradient_name(&self, gradient: &Tensor) -> Option<String> {
         let state = self.state();
-        let holds = |k: &&OfCell| matches!(&k.read, Some(Some(read)) if read.is_same(gradient));
+        let holds = |k: &&CellGradient| matches!(&k.read, Some(Some(read)) if read.is_same(gradient));
         Some(format!("{}.grad", state.cells.iter().find(holds)?.cell.name()?))
     }
 
@@ -130,16 +130,16 @@ impl Leaves {
         }
     }
 
-    fn with<R>(&self, id: Id, f: impl FnOnce(&mut OfValue) -> R) -> Option<R> {
+    fn with<R>(&self, id: Id, f: impl FnOnce(&mut ValueGradient) -> R) -> Option<R> {
         self.state().values.iter_mut().find(|v| v.id == id).map(f)
     }
 
     /// Returns the entry of a value and creates it if it is missing.
-    fn entry<R>(&self, id: Id, f: impl FnOnce(&mut OfValue) -> R) -> R {
+    fn entry<R>(&self, id: Id, f: impl FnOnce(&mut ValueGradient) -> R) -> R {
         let mut state = self.state();
         let at = state.values.iter().position(|v| v.id == id).unwrap_or_else(|| {
             let (leaf, collects, grad, argument, read, hooks) = (false, false, None, None, None, Vec::new());
-            state.values.push(OfValue { id, leaf, collects, grad, argument, read, hooks });
+            state.values.push(ValueGradient { id, leaf, collects, grad, argument, read, hooks });
             state.values.len() - 1
         });
         f(&mut state.values[at])
@@ -153,7 +153,7 @@ pub(crate) fn touches(cell: &Cell, reads: bool) {
     }
 }
 
-/// Registers which outside tensor an argument of the innermost trace stands for.
+/// Registers the outside tensor that an argument of the innermost trace represents.
 pub fn traced_argument(argument: &Tensor, number: usize, outside: &Tensor) {
     if let Inner::Node(n) = &*argument.0
         && outside.requires_grad()
@@ -175,12 +175,12 @@ pub fn traced_gradients() -> Vec<TracedGradient> {
         (Some(None), None) => false,
         _ => true,
     };
-    let of_cell = |k: &OfCell| {
+    let of_cell = |k: &CellGradient| {
         let (now, of) = (k.cell.grad(), GradientOwner::Leaf(Tensor::new(Inner::Cell(k.cell.attached()))));
         let left = changed(&k.read, &now).then_some(now);
         TracedGradient { of, read: k.read.clone(), left, goes_on: false }
     };
-    let of_value = |v: &OfValue| {
+    let of_value = |v: &ValueGradient| {
         let (number, _) = v.argument.as_ref()?;
         let untouched = v.grad.is_none() && v.read.is_none();
         let left = (!untouched && changed(&v.read, &v.grad)).then(|| v.grad.clone());
@@ -233,8 +233,9 @@ impl Traced {
 
     pub(crate) fn grad(&self) -> Option<Tensor> {
         self.trace.leaves.asked.store(true, Ordering::Relaxed);
-        let shown =
-            |v: &mut OfValue| if v.leaf || v.collects || v.argument.is_none() { v.reads() } else { None };
+        let shown = |v: &mut ValueGradient| {
+            if v.leaf || v.collects || v.argument.is_none() { v.reads() } else { None }
+        };
         self.trace.leaves.with(self.id, shown).flatten()
     }
 
@@ -266,13 +267,14 @@ impl Traced {
             Some(node) => matches!(node.op, Op::Input(_)),
             None => false,
         });
-        let leaf = if is_input { whole.clone() } else { self.unlike_others()? };
+        let leaf = if is_input { whole.clone() } else { self.unique_node()? };
         let Inner::Node(n) = &*leaf.0 else { return Ok(leaf) };
         self.trace.leaves.entry(n.id, |v| (v.leaf, v.collects) = (true, true));
         Ok(leaf)
     }
 
-    fn unlike_others(&self) -> Result<Tensor> {
+    /// Wraps this value in a call with a unique number, so that no other node equals it.
+    fn unique_node(&self) -> Result<Tensor> {
         let b = Builder::new();
         let same = b.input("x", self.aval.clone());
         let body = Arc::new(b.finish(&[same])?);
@@ -283,8 +285,9 @@ impl Traced {
     }
 }
 
-impl OfValue {
-    /// Returns the current gradient; for an argument, initially its gradient outside.
+impl ValueGradient {
+    /// Returns the current gradient. The first read of an argument's gradient returns that of the outside
+    /// tensor.
     fn reads(&mut self) -> Option<Tensor> {
         if let (None, None, Some((_, outside)), true) = (&self.read, &self.grad, &self.argument, self.leaf) {
             let before = inside(outside.as_cell().and_then(|cell| cell.grad()).as_ref());
@@ -379,9 +382,9 @@ pub(crate) fn backward(root: &Traced, seed: &Tensor, how: Backward) -> Result<()
                 cell.set_grad(Some(sum(cell.grad(), g)));
             }
             Goal::Value(id) => {
-                let goes_on = |v: &mut OfValue| v.collects || v.argument.is_some();
+                let goes_on = |v: &mut ValueGradient| v.collects || v.argument.is_some();
                 if trace.leaves.with(id, goes_on) == Some(true) {
-                    let total = sum(trace.leaves.with(id, OfValue::reads).flatten(), g);
+                    let total = sum(trace.leaves.with(id, ValueGradient::reads).flatten(), g);
                     trace.leaves.with(id, |v| v.grad = Some(total));
                 }
             }

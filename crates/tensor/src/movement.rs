@@ -1,4 +1,4 @@
-//! Movements of elements: reshape, permute, expand, squeeze, flip, pad, concatenation.
+//! Rearranges elements: reshape, permute, expand, squeeze, flip, pad, concatenation.
 
 use crate::axis::{Axes, resolve};
 use crate::data::Data;
@@ -46,7 +46,7 @@ impl<T: Dims + ?Sized> Dims for &T {
     }
 }
 
-/// Replaces -1 in the extents of a reshape.
+/// Replaces -1 in the extents of a reshape by the extent that fits the number of elements.
 fn filled(dims: &[i64], numel: usize) -> Result<Shape> {
     let unknown = dims.iter().filter(|&&d| d == -1).count();
     if unknown > 1 || dims.iter().any(|&d| d < -1) {
@@ -228,11 +228,11 @@ impl Tensor {
     pub fn pad_zeros(&self, padding: &[(i64, i64)]) -> Tensor {
         let rank = self.rank();
         let Some(lead) = rank.checked_sub(padding.len()) else {
-            let why = format!("must have at most that many axes, and has {}", padding.len());
+            let why = format!("is too long for a tensor of rank {rank}");
             return Tensor::refuse(
                 "pad_zeros",
                 &[self],
-                Error::shape(format!("rank {rank}; the padding"), why),
+                Error::shape(format!("padding of {} axes", padding.len()), why),
             );
         };
         let side = |f: fn(&(i64, i64)) -> i64| [vec![0; lead], padding.iter().map(f).collect()].concat();
@@ -294,12 +294,12 @@ impl Tensor {
     /// Returns the same elements in row-major order without gaps.
     #[track_caller]
     pub fn contiguous(&self) -> Tensor {
-        if self.is_contiguous() { self.clone() } else { self.copied() }
+        if self.is_contiguous() { self.clone() } else { self.copy_elements() }
     }
 
     /// Copies the elements to new memory; gradients flow through.
     #[track_caller]
-    fn copied(&self) -> Tensor {
+    fn copy_elements(&self) -> Tensor {
         apply1(Concat { axis: 0 }, &[&self.unsqueeze(0)]).squeeze(0)
     }
 }

@@ -34,7 +34,8 @@ pub(crate) fn unary(op: &'static Pointwise, x: &Tensor) -> Tensor {
     if let Some(t) = pointwise_directly(op, x, None, Location::caller()) {
         return t;
     }
-    // A pointwise op keeps the dtype, but the modulus of a complex number is real; computes it from the parts.
+    // A pointwise op keeps the dtype, but the modulus of a complex number is real, so it is computed from the
+    // parts.
     let dtype = x.dtype();
     if dtype.is_complex() && std::ptr::eq(op, &table::abs) {
         return x.real().hypot(&x.imag());
@@ -295,7 +296,7 @@ impl Tensor {
         self.truth().not()
     }
 
-    /// Returns true for elements that are non-zero.
+    /// Converts to booleans: true for elements that are non-zero.
     #[track_caller]
     fn truth(&self) -> Tensor {
         if self.error().is_some() { self.clone() } else { self.to_dtype(DType::Bool) }

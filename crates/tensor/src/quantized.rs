@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 use gradus_ir::format::{Compute, Format};
 use gradus_ir::{Class, DType, Error, Result, Shape};
 
-/// The bytes of weights, and how they are packed.
+/// The bytes of weights, and their format.
 #[derive(Clone, Debug)]
 pub struct Quantized {
     bytes: Tensor,
@@ -18,7 +18,7 @@ pub struct Quantized {
 pub struct Rounding {
     /// Root of the mean square of the differences.
     pub rms: f64,
-    /// The same, as a fraction of that of the values; 0 if these are all 0.
+    /// `rms` divided by the root of the mean square of the values; 0 if all values are 0.
     pub relative: f64,
     /// The largest difference.
     pub largest: f64,
@@ -58,7 +58,7 @@ impl Quantized {
         Ok((Quantized { bytes, format }, rounding))
     }
 
-    /// Takes bytes whose rows, along the last axis, are whole blocks of a quantised format.
+    /// Makes a quantised tensor from bytes whose last axis holds whole blocks of the format.
     pub fn new(bytes: &Tensor, format: Format) -> Result<Quantized> {
         shape_of(bytes, format)?;
         Ok(Quantized { bytes: bytes.clone(), format })
@@ -85,7 +85,8 @@ impl Quantized {
         dequantize(&self.bytes, self.format)
     }
 
-    /// The values of rows at integers of any shape, whose axes come first in the result. Only these rows are read.
+    /// Dequantises the rows at `ids`, integers of any shape. Their axes come first in the result. Only these
+    /// rows are read.
     #[track_caller]
     pub fn rows(&self, ids: &Tensor) -> Tensor {
         dequantize(&crate::func::embedding(ids, &self.bytes, None), self.format)

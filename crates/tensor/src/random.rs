@@ -50,12 +50,12 @@ fn normal(bits: &Tensor) -> Tensor {
 /// Largest number of elements drawn directly, which is faster than looking up a program.
 const FEW: usize = 256;
 
-/// [`uniform`] of one word.
+/// Converts one word as [`uniform`] does.
 fn uniform_of(word: &u32) -> f32 {
     (word >> 8) as f32 * STEP as f32
 }
 
-/// [`normal`] of words, computed by the same loops as the compiled program.
+/// Converts words as [`normal`] does, by the loops that the compiled program uses.
 fn normal_of(words: &[u32]) -> Vec<f32> {
     let middle = |word| uniform_of(word) * 2.0 - (1.0 - STEP) as f32;
     let mut all: Vec<f32> = words.iter().map(middle).collect();
@@ -98,7 +98,7 @@ impl Generator {
         let _quiet = stop::quiet();
         let shape = shape.into();
         // Repeats if another thread has drawn from this state meanwhile.
-        while let (Some(n), Some(state)) = (shape.checked_numel(), self.now()) {
+        while let (Some(n), Some(state)) = (shape.checked_numel(), self.state_words()) {
             let [bits, _] =
                 apply_n(RandomBits { shape: shape.clone() }, &[&Tensor::from(state).to(Device::default())]);
             // A failed draw leaves the state unchanged.
@@ -114,7 +114,7 @@ impl Generator {
     }
 
     /// Draws few numbers directly, one per word. Returns `None` in every other case, errors included.
-    fn few<T: Element>(&self, shape: &Shape, of: impl Fn(&[u32]) -> Vec<T>) -> Option<Tensor> {
+    fn draw_few<T: Element>(&self, shape: &Shape, of: impl Fn(&[u32]) -> Vec<T>) -> Option<Tensor> {
         let n = shape.checked_numel().filter(|n| *n <= FEW && Device::default().is_cpu())?;
         let state = self.advance_by(n, None)?;
         let mut words = Vec::with_capacity(n);
@@ -123,13 +123,13 @@ impl Generator {
     }
 
     /// Returns the state, or `None` inside a trace, where the state is part of the graph.
-    fn now(&self) -> Option<[u32; 4]> {
+    fn state_words(&self) -> Option<[u32; 4]> {
         let cell = self.state.as_cell().filter(|_| !crate::trace::is_tracing())?;
         cell.value().as_data().and_then(words_of)
     }
 
     /// Advances the state by `n` words atomically, so that two threads never draw the same words. Returns the
-    /// old state. Returns `None`, and changes nothing, if `only` is given and differs from the state.
+    /// old state. If `only` is given and differs from the state, returns `None` and changes nothing.
     fn advance_by(&self, n: usize, only: Option<[u32; 4]>) -> Option<[u32; 4]> {
         let cell = self.state.as_cell().filter(|_| !crate::trace::is_tracing())?;
         cell.update(|now| {
@@ -143,7 +143,7 @@ impl Generator {
     #[track_caller]
     pub fn rand(&self, shape: impl Into<Shape>) -> Tensor {
         let shape = shape.into();
-        if let Some(few) = self.few(&shape, |words| words.iter().map(uniform_of).collect()) {
+        if let Some(few) = self.draw_few(&shape, |words| words.iter().map(uniform_of).collect()) {
             return few;
         }
         region1("uniform", vec![], &[&self.bits(shape)], |bits| uniform(&bits[0]))
@@ -153,7 +153,7 @@ impl Generator {
     #[track_caller]
     pub fn randn(&self, shape: impl Into<Shape>) -> Tensor {
         let shape = shape.into();
-        if let Some(few) = self.few(&shape, normal_of) {
+        if let Some(few) = self.draw_few(&shape, normal_of) {
             return few;
         }
         region1("normal", vec![], &[&self.bits(shape)], |bits| normal(&bits[0]))
@@ -169,16 +169,16 @@ impl Generator {
         };
         let shape = shape.into();
         let of = |word: &u32| i64::from(*word) % range + low;
-        if let Some(few) = self.few(&shape, |words| words.iter().map(of).collect()) {
+        if let Some(few) = self.draw_few(&shape, |words| words.iter().map(of).collect()) {
             return few;
         }
-        // Operands, so that one program serves all ranges.
+        // The range is an operand, so that one program works for all ranges.
         let ins = [&self.bits(shape), &Tensor::from(range), &Tensor::from(low)];
         region1("integers", vec![], &ins, |x| x[0].to_dtype(DType::I64).remainder(&x[1]) + &x[2])
     }
 
-    /// Draws positions from rows of non-negative weights (last axis), `i64`. Without replacement, positions of
-    /// weight 0 come last.
+    /// Draws positions from rows of non-negative weights (last axis), `i64`. Without replacement, positions
+    /// of weight 0 come last.
     #[track_caller]
     pub fn multinomial(&self, weights: &Tensor, n: usize, replacement: bool) -> Tensor {
         // Cumulative sums are `f64`, which not every device has.

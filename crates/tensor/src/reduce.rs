@@ -69,9 +69,9 @@ reductions! {
     sum sum_keepdim |x| summable(x), |axes| reduce::Sum { axes };
     /// Product over axes (`()` for all); integers and booleans as `i64`.
     prod prod_keepdim |x| summable(x), |axes| reduce::Prod { axes };
-    /// Maximum over axes (`()` for all); ties share the gradient evenly, NaN wins.
+    /// Maximum over axes (`()` for all); NaN if an element is NaN. Ties share the gradient evenly.
     max max_keepdim |x| x.clone(), |axes| reduce::Max { axes };
-    /// Minimum over axes (`()` for all); ties share the gradient evenly, NaN wins.
+    /// Minimum over axes (`()` for all); NaN if an element is NaN. Ties share the gradient evenly.
     min min_keepdim |x| x.clone(), |axes| reduce::Min { axes };
     /// Returns true if any element along the axes is non-zero.
     any any_keepdim |x| x.to_dtype(DType::Bool), |axes| reduce::Max { axes };
@@ -90,7 +90,7 @@ impl Tensor {
         }
     }
 
-    /// Converts booleans to numbers.
+    /// Converts booleans to `u8`, which can be compared.
     #[track_caller]
     fn ordered(&self) -> Tensor {
         if self.dtype() == DType::Bool { self.to_dtype(DType::U8) } else { self.clone() }

@@ -1,6 +1,7 @@
 //! Composites: functions over tensors that run, print and differentiate as one named call. Takes a name,
 //! arguments, operands and a body; returns the results of a `call` op, whose graph is traced once for each
-//! combination of types. `func/` holds the composites, `call_cache.rs` the programs that this thread used last.
+//! combination of types. `func/` holds the composites, `call_cache.rs` the programs that this thread used
+//! last.
 
 use crate::eager::apply::try_apply;
 use crate::eager::call_cache;
@@ -27,9 +28,9 @@ static REGIONS: Bounded<Key, Op> = Bounded::new();
 
 /// Calls a function of the operands as one region.
 ///
-/// The function is traced once per name, arguments and operand types. Its result may depend on nothing else, so
-/// everything that it reads from outside must be in `ins` or `args`. Eagerly the region is one call with one
-/// tape node; in a trace it stays a named call.
+/// The function is traced once per name, arguments and operand types. Its result may depend on nothing else,
+/// so everything that it reads from outside must be in `ins` or `args`. Eagerly the region is one call with
+/// one tape node; in a trace it stays a named call.
 #[track_caller]
 pub fn region<R: Outputs>(
     name: &'static str,

@@ -45,7 +45,8 @@ impl Tensor {
         Tensor::new(Inner::Failed(e))
     }
 
-    /// Makes a failed tensor at the caller's location. If an operand has failed already, returns that operand.
+    /// Makes a failed tensor at the caller's location. If an operand has failed already, returns that
+    /// operand.
     #[track_caller]
     pub(crate) fn refuse(op: &str, ins: &[&Tensor], e: Error) -> Tensor {
         if let Some(failed) = ins.iter().find(|t| t.error().is_some()) {

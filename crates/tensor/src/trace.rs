@@ -28,7 +28,8 @@ pub(crate) struct Trace {
     pub(crate) builder: Builder,
     age: u64,
     open: AtomicBool,
-    /// If true, nodes remember their source lines. Nodes of a composite do not: errors name its caller's line.
+    /// If true, nodes remember their source lines. Nodes of a composite do not: errors name its caller's
+    /// line.
     keeps_lines: bool,
     /// If true, captured tensors give their names to inputs. Bodies of composites, and of transforms that are
     /// applied layer by layer, do not use names. Equal bodies must be equal graphs, which are compiled once.
@@ -78,7 +79,7 @@ pub fn trace_lines(line: fn() -> Option<String>) {
 
 /// Runs `f`. Nodes that it traces on this thread remember `line` as their line in another language.
 pub fn with_line<R>(line: Line, f: impl FnOnce() -> R) -> R {
-    /// Restores the line around when dropped, also during unwinding.
+    /// Restores the previous line when dropped, also during unwinding.
     struct PreviousLine(Option<Line>);
     impl Drop for PreviousLine {
         fn drop(&mut self) {
@@ -124,8 +125,9 @@ impl Tensor {
     }
 }
 
-/// Returns the trace that must record an operation on these operands, if any. An operation without operands (an
-/// index, a constant) belongs to the innermost trace, so that graphs store the operation and not its elements.
+/// Returns the trace that must record an operation on these operands, if any. An operation without operands
+/// (an index, a constant) belongs to the innermost trace, so that graphs store the operation and not its
+/// elements.
 pub(crate) fn for_operands(ins: &[&Tensor]) -> Option<Arc<Trace>> {
     if ins.is_empty() {
         return innermost();
@@ -223,12 +225,12 @@ impl Trace {
         }
     }
 
-    /// Records an operation; `place` is the caller's source location.
+    /// Records an operation; `location` is the caller's.
     pub(crate) fn apply(
         self: &Arc<Trace>,
         op: Op,
         ins: &[&Tensor],
-        place: &'static Location<'static>,
+        location: &'static Location<'static>,
     ) -> Result<Vec<Tensor>> {
         if !self.open.load(Ordering::Relaxed) {
             return Err(Error::trace("a value of a finished trace cannot be used"));
@@ -236,7 +238,7 @@ impl Trace {
         let ids = ins.iter().map(|t| self.read(t)).collect::<Result<Vec<Id>>>()?;
         let origin = self.keeps_lines.then(|| {
             let operands = ins.iter().filter_map(|t| t.aval()).collect();
-            Origin::new(called(&op), operands, place, current_line())
+            Origin::new(called(&op), operands, location, current_line())
         });
         let (node, outs) = self.builder.from_origin(&origin, || self.builder.try_apply_ids(op, ids))?;
         Ok((0..outs).map(|out| self.node(Id { node, out })).collect())
@@ -261,15 +263,16 @@ pub fn outside_traces<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Returns a value whose gradient flows to a leaf.
-fn in_place_of(leaf: &Tensor, value: &Tensor) -> Result<Tensor> {
+/// Returns a copy of `value` whose gradient flows to `leaf`.
+fn with_gradient_to(leaf: &Tensor, value: &Tensor) -> Result<Tensor> {
     let given = |x: &[Tensor]| vec![x[1].clone()];
     let rule = |_: &[Tensor], _: &[Tensor], g: &[Tensor]| vec![g[0].clone(), Tensor::zeros_like(&g[0])];
     let mut outs = crate::transform::custom_vjp(&[leaf, value], given, rule)?;
     Ok(outs.swap_remove(0))
 }
 
-/// Returns true if the innermost trace has written a cell, so that the cell's own value is the one before the write.
+/// Returns true if the innermost trace has written this cell. The cell itself still holds the value from
+/// before the write.
 pub fn is_rewritten(t: &Tensor) -> bool {
     innermost().is_some_and(|trace| trace.known(t).len() > 1)
 }
@@ -282,10 +285,9 @@ pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor, stays: bo
         return Err(Error::shape(message!("a value of type ", new), message!("cannot replace ", own)));
     }
     trace.capture(&Tensor::new(Inner::Cell(cell.attached())), &own);
-    // A leaf that is set forgets how the value was computed. With `stays`, gradients of the value belong to the
-    // leaf.
+    // A leaf stores a value without history. With `stays`, gradients of the value flow to the leaf.
     let value = match cell.attached().requires_grad() {
-        true if stays && !trace.leaves.has_pulled() => in_place_of(tensor, &value.stop_gradient())?,
+        true if stays && !trace.leaves.has_pulled() => with_gradient_to(tensor, &value.stop_gradient())?,
         true => value.stop_gradient(),
         false => value.clone(),
     };
@@ -412,8 +414,8 @@ fn traced<R: Outputs>(
 /// Traces a function at the types of these tensors.
 ///
 /// Cells that the function reads become extra inputs after its own, and cells that it writes become extra
-/// outputs after its own. Any other tensor from outside becomes a constant. Own inputs are called `x`, `y` and
-/// so on ([`trace_named`] sets other names), cells by their names ([`Tensor::named`]).
+/// outputs after its own. Any other tensor from outside becomes a constant. Own inputs are called `x`, `y`
+/// and so on ([`trace_named`] sets other names), cells by their names ([`Tensor::named`]).
 ///
 /// ```
 /// use gradus_tensor::{Tensor, trace};
@@ -452,7 +454,7 @@ fn trace_as<N: AsRef<str>, R: Outputs>(
         t.check()?;
         avals.extend(t.aval());
     }
-    let place = Location::caller();
-    let traced = trace_function_named(names, &avals, f).map_err(|e| e.or_at(place))?;
+    let location = Location::caller();
+    let traced = trace_function_named(names, &avals, f).map_err(|e| e.or_at(location))?;
     Ok(Arc::unwrap_or_clone(traced.graph))
 }

@@ -1,6 +1,7 @@
 //! Transforms of functions over tensors: derivatives, batching, rematerialization.
 //!
-//! Each transform traces its function at the types of the operands, transforms the graph, and calls the result.
+//! Each transform traces its function at the types of the operands, transforms the graph, and calls the
+//! result.
 //! Captured cells and nodes of an enclosing trace become operands of that call. Transforms therefore work
 //! eagerly, inside a trace, and inside another transform, and gradients flow to captured tensors.
 
@@ -36,21 +37,22 @@ impl TracedFn {
         TracedFn::at(&avals, ins.iter().map(|t| (*t).clone()).collect(), f)
     }
 
-    /// Errors without a location get the caller's: every transform is `track_caller` down to here.
+    /// Traces the function at these types. Errors without a location get the caller's: every function from
+    /// the transform down to here is `track_caller`.
     #[track_caller]
     fn at<R: Outputs>(
         avals: &[Aval],
         mut operands: Vec<Tensor>,
         f: impl FnOnce(&[Tensor]) -> R,
     ) -> Result<TracedFn> {
-        let place = Location::caller();
-        let traced = trace_function(avals, f).map_err(|e| e.or_at(place))?;
+        let location = Location::caller();
+        let traced = trace_function(avals, f).map_err(|e| e.or_at(location))?;
         let own = operands.len();
         if traced.written.is_empty() {
             operands.extend(traced.captured);
             return Ok(TracedFn { graph: traced.graph, operands, own });
         }
-        let graph = written(avals, &mut operands, traced).map_err(|e| e.or_at(place))?;
+        let graph = written(avals, &mut operands, traced).map_err(|e| e.or_at(location))?;
         Ok(TracedFn { graph, operands, own })
     }
 
@@ -60,8 +62,8 @@ impl TracedFn {
         call(name, graph, &operands)
     }
 
-    /// Returns the graph of the function's outputs, the first of which must be a real scalar, and its gradients
-    /// for the own operands.
+    /// Returns the graph of the function's outputs, the first of which must be a real scalar, and its
+    /// gradients for the own operands.
     #[track_caller]
     fn with_gradients(&self, unreachable: Unreachable) -> Result<Graph> {
         let Some(loss) = self.graph.outputs().first() else {
@@ -93,12 +95,12 @@ impl TracedFn {
     /// Computes the derivative of a graph over the operands, of one result, for the first operand.
     #[track_caller]
     fn jacobian(&self, graph: &Graph) -> Result<Tensor> {
-        let place = Location::caller();
-        transform::check_wrt(graph, 0).map_err(|e| e.at(place))?;
+        let location = Location::caller();
+        transform::check_wrt(graph, 0).map_err(|e| e.at(location))?;
         let (from, to) = (graph.input_avals()[0].clone(), graph.output_avals()[0].clone());
         if from.dtype.is_complex() || to.dtype.is_complex() || !to.dtype.is_differentiable() {
             let why = message!("a Jacobian needs a real function; this one maps ", from, " to ", to);
-            return Err(Error::gradient(why).at(place));
+            return Err(Error::gradient(why).at(location));
         }
         let shape: Shape = to.shape.iter().chain(from.shape.iter()).copied().collect();
         let forward = from.shape.numel() < to.shape.numel();
@@ -186,8 +188,8 @@ fn matching(what: &str, expected: &[Aval], given: &[&Tensor]) -> Result<Vec<Tens
     Ok(given.iter().map(|t| (*t).clone()).collect())
 }
 
-/// Returns the outputs of a function, and the map from cotangents of its differentiable outputs to gradients of
-/// its differentiable operands.
+/// Returns the outputs of a function, and the map from cotangents of its differentiable outputs to gradients
+/// of its differentiable operands.
 #[track_caller]
 pub fn vjp<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<(Vec<Tensor>, LinearMap)> {
     vjp_within(ins, f, usize::MAX)
@@ -211,10 +213,10 @@ pub fn vjp_within<R: Outputs>(
     }
     let outs = program.call("f", &program.graph, &[])?;
     let pull = Arc::new(transform::vjp(&program.graph, &program.wrt())?);
-    let place = Location::caller();
+    let location = Location::caller();
     let map = move |cts: &[&Tensor]| {
         let pulled = |cts: Vec<Tensor>| program.call("vjp", &pull, &cts.iter().collect::<Vec<_>>());
-        program.cotangents(cts).and_then(pulled).map_err(|e| e.at(place))
+        program.cotangents(cts).and_then(pulled).map_err(|e| e.at(location))
     };
     Ok((outs, Box::new(map) as LinearMap))
 }
@@ -246,16 +248,16 @@ pub fn linearize<R: Outputs>(
     let n = program.graph.outputs().len();
     let tangents: Vec<usize> = (n..push.outputs().len()).collect();
     let push = Arc::new(push.with_outputs(&tangents)?);
-    let place = Location::caller();
+    let location = Location::caller();
     let map = move |ts: &[&Tensor]| {
         let pushed = |ts: Vec<Tensor>| program.call("linear", &push, &ts.iter().collect::<Vec<_>>());
-        program.tangents(ts).and_then(pushed).map_err(|e| e.at(place))
+        program.tangents(ts).and_then(pushed).map_err(|e| e.at(location))
     };
     Ok((outs, Box::new(map) as LinearMap))
 }
 
-/// Returns the outputs of a function whose first output is a real scalar, and the gradients of that scalar for
-/// all differentiable operands. A gradient is zero where none flows.
+/// Returns the outputs of a function whose first output is a real scalar, and the gradients of that scalar
+/// for all differentiable operands. A gradient is zero where none flows.
 #[track_caller]
 pub fn value_and_grad<R: Outputs>(
     ins: &[&Tensor],
@@ -278,9 +280,9 @@ pub fn value_and_grad_as<R: Outputs>(
     Ok((outs, grads))
 }
 
-/// Returns the outputs of a function, and the gradients of its first output, a real scalar, for the cells that
-/// it reads. A gradient is zero where none flows. A model with its loss is such a function: its cells are the
-/// parameters.
+/// Returns the outputs of a function, and the gradients of its first output, a real scalar, for the cells
+/// that it reads. A gradient is zero where none flows. A model with its loss is such a function: its cells
+/// are the parameters.
 ///
 /// The function runs once, so it may write cells (statistics, random generators), which then hold their new
 /// values.
@@ -298,19 +300,19 @@ pub fn value_and_grad_of<R: Outputs>(
     cells: &[&Tensor],
     f: impl FnOnce() -> R,
 ) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
-    let place = Location::caller();
-    let traced = trace_function_named(&[""; 0], &[], |_| f()).map_err(|e| e.or_at(place))?;
+    let location = Location::caller();
+    let traced = trace_function_named(&[""; 0], &[], |_| f()).map_err(|e| e.or_at(location))?;
     let Some(loss) = traced.graph.outputs().first().copied() else {
         return Err(Error::gradient(
             "a gradient needs a function that returns a real scalar; this one returns nothing",
         )
-        .at(place));
+        .at(location));
     };
     let read: Vec<Option<usize>> =
         cells.iter().map(|c| traced.captured.iter().position(|t| t.is_same(c))).collect();
     let wrt = read.iter().flatten().map(|&i| traced.graph.inputs()[i].1);
     let both = transform::grad_with_loss(&traced.graph, loss, wrt, Unreachable::Zeros);
-    let both = Arc::new(both.map_err(|e| e.or_at(place))?);
+    let both = Arc::new(both.map_err(|e| e.or_at(location))?);
     let operands: Vec<&Tensor> = traced.captured.iter().collect();
     let mut outs = call("value_and_grad", &both, &operands)?;
     let mut grads = outs.split_off(traced.graph.outputs().len()).into_iter();
@@ -340,8 +342,8 @@ pub fn grad<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Resu
     value_and_grad(ins, f).map(|(_, grads)| grads)
 }
 
-/// Returns the product of the Hessian of a scalar function with a vector, computed forward over reverse. Costs
-/// a few evaluations of the function, independent of the number of operands.
+/// Returns the product of the Hessian of a scalar function with a vector, computed forward over reverse.
+/// Costs a few evaluations of the function, independent of the number of operands.
 #[track_caller]
 pub fn hvp<R: Outputs>(
     ins: &[&Tensor],
@@ -363,9 +365,9 @@ fn basis(aval: &Aval) -> Tensor {
     identity.to_dtype(aval.dtype).reshape(shape)
 }
 
-/// Returns the derivative of a function of one real tensor to one real tensor, with the output's axes first and
-/// then the input's. Uses forward mode if the input is smaller, else reverse mode, with all directions in one
-/// batch.
+/// Returns the derivative of a function of one real tensor to one real tensor, with the output's axes first
+/// and then the input's. Uses forward mode if the input is smaller, else reverse mode, with all directions in
+/// one batch.
 #[track_caller]
 pub fn jacobian(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Result<Tensor> {
     let program = TracedFn::new(&[x], |x| f(&x[0]))?;
@@ -386,34 +388,34 @@ pub fn vmap<R: Outputs>(
     axes: &[Option<isize>],
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
+    let location = Location::caller();
     if axes.len() != ins.len() {
-        let why = format!("must be {}", ins.len());
-        return Err(Error::value(format!("{} batch axes", axes.len()), why).at(place));
+        let why = format!("must be {}, one per operand", ins.len());
+        return Err(Error::value(format!("{} batch axes", axes.len()), why).at(location));
     }
-    let (mut inner, mut places, mut size) = (Vec::new(), Vec::new(), None);
+    let (mut inner, mut batch_axes, mut size) = (Vec::new(), Vec::new(), None);
     for (t, axis) in ins.iter().zip(axes) {
         let Some(aval) = t.check()?.aval() else { continue };
         let Some(axis) = axis else {
             inner.push(aval);
-            places.push(None);
+            batch_axes.push(None);
             continue;
         };
-        let axis = resolve(*axis, aval.rank()).map_err(|e| e.at(place))?;
+        let axis = resolve(*axis, aval.rank()).map_err(|e| e.at(location))?;
         let n = aval.shape[axis];
         if *size.get_or_insert(n) != n {
             let why = format!("and another operand {}: a batch has one extent", size.unwrap_or(0));
-            return Err(Error::shape(format!("an operand has a batch of {n}"), why).at(place));
+            return Err(Error::shape(format!("an operand has a batch of {n}"), why).at(location));
         }
         inner.push(aval.with_shape(aval.shape.without(&[axis])));
-        places.push(Some(axis));
+        batch_axes.push(Some(axis));
     }
     let Some(size) = size else {
-        return Err(Error::value("the batch axes", "must not all be None").at(place));
+        return Err(Error::value("the batch axes", "must not all be None").at(location));
     };
     let program = TracedFn::at(&inner, ins.iter().map(|t| (*t).clone()).collect(), f)?;
-    places.resize(program.operands.len(), None);
-    let graph = Arc::new(transform::vmap(&program.graph, &places, size)?);
+    batch_axes.resize(program.operands.len(), None);
+    let graph = Arc::new(transform::vmap(&program.graph, &batch_axes, size)?);
     program.call("vmap", &graph, &[])
 }
 
@@ -427,8 +429,8 @@ pub fn checkpoint<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -
 }
 
 /// Calls a function with an explicit gradient: `rule(operands, results, cotangents)` returns a gradient per
-/// operand. It must be linear in the cotangents; forward mode is its transpose. Both are traced, so they can be
-/// differentiated again.
+/// operand. It must be linear in the cotangents; forward mode is its transpose. Both are traced, so they can
+/// be differentiated again.
 ///
 /// ```
 /// use gradus_tensor::{Tensor, custom_vjp};
@@ -444,8 +446,8 @@ pub fn custom_vjp<R: Outputs, G: Outputs>(
     f: impl FnOnce(&[Tensor]) -> R,
     rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
 ) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
-    with_rule("custom_vjp", ins, f, Graph::output_avals, Call::with_grad, rule).map_err(|e| e.at(place))
+    let location = Location::caller();
+    with_rule("custom_vjp", ins, f, Graph::output_avals, Call::with_grad, rule).map_err(|e| e.at(location))
 }
 
 /// Calls a function with explicit tangents: `rule(operands, results, tangents)` returns a tangent per result.
@@ -457,8 +459,8 @@ pub fn custom_jvp<R: Outputs, G: Outputs>(
     f: impl FnOnce(&[Tensor]) -> R,
     rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
 ) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
-    with_rule("custom_jvp", ins, f, Graph::input_avals, Call::with_jvp, rule).map_err(|e| e.at(place))
+    let location = Location::caller();
+    with_rule("custom_jvp", ins, f, Graph::input_avals, Call::with_jvp, rule).map_err(|e| e.at(location))
 }
 
 /// Calls a function as a region with a derivative rule, which takes directions of these types.

@@ -3,7 +3,7 @@
 use gradus_ir::DType;
 use gradus_tensor::Tensor;
 
-/// The message contains these parts and names a line of this file.
+/// Asserts that the message contains these parts and names a line of this file.
 #[track_caller]
 fn says(t: &Tensor, parts: &[&str]) {
     let message = t.error().map(|e| e.to_string()).unwrap_or_default();
@@ -13,7 +13,7 @@ fn says(t: &Tensor, parts: &[&str]) {
 }
 
 #[test]
-fn refusals_name_the_function_the_shapes_and_the_place() {
+fn errors_name_the_function_the_shapes_and_the_line() {
     let x = Tensor::ones([2, 3]);
     says(&x.glu(1), &["glu: axis 1 of extent 3", "it must be even", "f32[2,3]"]);
     says(&x.glu(2), &["glu: axis 2 is out of range", "f32[2,3]"]);
@@ -53,7 +53,7 @@ fn integers_and_half_precision() {
 }
 
 #[test]
-fn gradients_stay_finite_far_out_and_where_everything_is_masked() {
+fn gradients_are_finite_for_large_operands_and_where_all_is_masked() {
     let far = Tensor::from_slice(&[-1e4f64, -100.0, 100.0, 1e4], [4]);
     let all: [fn(&Tensor) -> Tensor; 11] = [
         Tensor::gelu,

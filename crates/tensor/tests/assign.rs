@@ -1,4 +1,4 @@
-//! Parts written directly equal those written by the traced program.
+//! Tests that writing a part directly and writing it by a traced program give equal tensors.
 
 use gradus_tensor::{Ix, NEW, REST, Tensor, compile, step};
 
@@ -26,7 +26,7 @@ fn indices() -> Vec<Vec<Ix>> {
 }
 
 #[test]
-fn parts_written_directly_are_those_of_the_program() {
+fn parts_written_directly_equal_those_of_the_program() {
     for whole in [x(&[3, 4]), x(&[4, 3]).t()] {
         for index in indices() {
             let part = whole.at(index.clone());
@@ -56,8 +56,8 @@ fn masks_choose_what_is_written() {
     assert_eq!(x(&[2, 2]).with_at(&mask, &two).to_vec::<f32>().unwrap(), [7.0, 1.0, 2.0, 8.0]);
 }
 
-fn patched(x: &mut Tensor, places: &[Ix], value: &Tensor, most: usize) -> bool {
-    x.patch_at(places, value, most).is_some_and(|patch| patch.write(x))
+fn patched(x: &mut Tensor, index: &[Ix], value: &Tensor, most: usize) -> bool {
+    x.patch_at(index, value, most).is_some_and(|patch| patch.write(x))
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn rows_are_chosen_by_masks_and_integers() {
 }
 
 #[test]
-fn what_others_see_is_not_written() {
+fn shared_memory_is_not_written() {
     let (mut own, nine) = (x(&[2, 3]), Tensor::from(9.0f32));
     let part = own.at(0);
     assert!(!patched(&mut own, &[Ix::At(0)], &nine, 100), "a view shares the memory");
@@ -90,14 +90,14 @@ fn what_others_see_is_not_written() {
     assert!(patched(&mut own, &[Ix::At(0), Ix::At(1)], &nine, 100));
     assert_eq!(own.to_vec::<f32>().unwrap(), [0.0, 9.0, 2.0, 3.0, 4.0, 5.0]);
     let other = own.clone();
-    assert!(!patched(&mut own, &[Ix::At(0)], &nine, 100), "a clone is the same");
+    assert!(!patched(&mut own, &[Ix::At(0)], &nine, 100), "a clone shares the value");
     drop(other);
     assert!(!patched(&mut own, &[Ix::At(0)], &nine, 2), "three elements are more than two");
     assert!(!patched(&mut own, &[Ix::At(2)], &nine, 100), "there is no such row");
     let weight = Tensor::from(1.0f32).requires_grad_();
     assert!(!patched(&mut own, &[Ix::At(0)], &weight, 100), "gradients are recorded");
     let mut one = Tensor::zeros([3]);
-    assert!(!patched(&mut one, &[Ix::At(0)], &nine, 100), "its elements are one in memory");
+    assert!(!patched(&mut one, &[Ix::At(0)], &nine, 100), "all elements are one number in memory");
     assert_eq!(one.with_at(0, 9.0).to_vec::<f32>().unwrap(), [9.0, 0.0, 0.0]);
 }
 

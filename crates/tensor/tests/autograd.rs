@@ -1,4 +1,4 @@
-//! Eager autograd agrees with PyTorch's semantics.
+//! Tests that eager autograd has the semantics of PyTorch.
 
 use gradus_tensor::autograd::grad;
 use gradus_tensor::{Backward, Tensor, compile, no_grad, trace};
@@ -52,9 +52,9 @@ fn second_order_and_errors() {
     let e = w.backward().unwrap_err().to_string();
     assert!(e.contains("changed in place") && e.contains("autograd.rs"), "{e}");
     let bad = Tensor::ones([2, 3]) + &Tensor::ones([4]);
-    let place = format!("autograd.rs:{}:", line!() - 1);
+    let location = format!("autograd.rs:{}:", line!() - 1);
     let e = (bad * 2.0).to_vec::<f32>().unwrap_err().to_string();
-    assert!(e.contains("add: extents [2,3] and [4] do not broadcast") && e.contains(&place), "{e}");
+    assert!(e.contains("add: extents [2,3] and [4] do not broadcast") && e.contains(&location), "{e}");
 }
 
 #[test]
@@ -106,15 +106,15 @@ fn steps_have_gradient_zero() {
 }
 
 #[test]
-fn what_a_pass_needs_is_kept_on_request() {
+fn values_for_a_second_pass_are_kept_on_request() {
     let x = Tensor::from(3.0).requires_grad_();
     let y = &x * &x * &x;
     let keep = Backward { retain_graph: true, ..Backward::default() };
     y.backward_as(None, keep).unwrap();
     y.backward_as(None, keep).unwrap();
     assert_eq!(x.grad().unwrap().item::<f64>().unwrap(), 54.0);
-    // Gradients of inner tensors only, without changing any `grad`; an unused tensor is an error, or `None` if
-    // allowed.
+    // Gradients of inner tensors only, without changing any `grad`; an unused tensor is an error, or `None`
+    // if allowed.
     let (a, b) = (Tensor::from(2.0).requires_grad_(), Tensor::from(5.0).requires_grad_());
     let inner = &a * 3.0;
     let root = &inner * &inner;
@@ -288,7 +288,7 @@ fn every_way_of_a_gradient_agrees() {
             assert_eq!(found.numel(), n);
         };
         let seed = Tensor::from(seeds);
-        // A leaf, a view of a leaf that is not row-major, and both with a recorded pass.
+        // A leaf, a view of a leaf that is not row-major, and both with `create_graph`.
         for create_graph in [false, true] {
             let how = Backward { create_graph, ..Backward::default() };
             let x = Tensor::from(values.clone()).requires_grad_();
@@ -312,7 +312,7 @@ fn every_way_of_a_gradient_agrees() {
 /// A gradient that is passed on unchanged is a separate value: adding to it, or recording from its seed,
 /// changes nothing else.
 #[test]
-fn cotangents_handed_on_are_values() {
+fn cotangents_passed_on_are_separate_values() {
     let (x, seed) = (Tensor::from([1.0, 2.0]).requires_grad_(), Tensor::from([3.0, 4.0]).requires_grad_());
     for _ in 0..2 {
         (&x + 1.0).backward_with(&seed).unwrap();
@@ -329,7 +329,7 @@ fn cotangents_handed_on_are_values() {
 }
 
 #[test]
-fn numbers_beside_tensors() {
+fn numbers_with_tensors() {
     let x = Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]);
     assert_eq!(
         (&x * 0.1).to_vec::<f32>().unwrap(),

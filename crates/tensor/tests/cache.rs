@@ -1,4 +1,5 @@
-//! Attention over a cache: the CPU's code in `f32` compared with the body in `f64`, and caches written in place.
+//! Attention over a cache: the CPU's code in `f32` compared with the body in `f64`, and caches written in
+//! place.
 
 use gradus_ir::format::Format;
 use gradus_ir::{Aval, DType};
@@ -15,7 +16,7 @@ fn far(a: &Tensor, b: &Tensor) -> f64 {
 }
 
 #[test]
-fn attention_is_that_of_the_body() {
+fn attention_equals_its_body() {
     let g = Generator::new(1);
     // Heads of queries and of the cache, width, tokens.
     for (heads, kv, width, time) in
@@ -41,21 +42,21 @@ fn attention_is_that_of_the_body() {
     }
 }
 
-/// The floats that a cache holds, as `f64`.
+/// Returns the floats that a cache holds, as `f64`.
 fn decoded(x: &Tensor) -> Tensor {
     let x = if x.dtype() == DType::U8 { dequantize(x, Format::Q8_0) } else { x.clone() };
     x.to_dtype(DType::F64)
 }
 
 #[test]
-fn caches_of_short_numbers_are_written_and_read() {
+fn caches_of_narrow_dtypes_are_written_and_read() {
     let g = Generator::new(11);
     for (kind, most) in [(CacheKind::Bf16, 1.0 / 256.0), (CacheKind::Q8, 1.0 / 240.0)] {
         let x = g.randn([5, 7, 64]);
         let (dtype, row) = kind.row(64).unwrap();
         let encoded = kind.encode(&x);
         assert_eq!((encoded.dtype(), encoded.dim(-1)), (dtype, row));
-        // Relative to the largest of a block.
+        // The error is relative to the largest element of a block.
         let off: f64 = (decoded(&encoded) - x.to_dtype(DType::F64)).abs().max(()).item().unwrap();
         let size: f64 = x.abs().max(()).item::<f32>().unwrap().into();
         assert!(off > 0.0 && off < most * size, "{kind:?}: {off} of {size}");
@@ -96,7 +97,7 @@ fn a_query_without_positions_gives_zero() {
 }
 
 #[test]
-fn writing_is_that_of_the_body() {
+fn writing_equals_its_body() {
     let g = Generator::new(3);
     let (cache, texts) = (g.randn([4, 2, 10, 3]), g.randn([3, 4, 2, 3]));
     for (slots, first, count) in [
@@ -125,12 +126,12 @@ fn a_compiled_step_writes_its_cache_in_place() {
     })
     .unwrap();
     assert_eq!(plan.steps(), ["cache_write", "cached_attention"]);
-    let place = || cell.memory().unwrap().storage.as_ptr();
-    let before = place();
+    let address = || cell.memory().unwrap().storage.as_ptr();
+    let before = address();
     for position in 3..6 {
         let first = ints(&[position]);
         plan.run(&[&text, &slots, &first, &count]).unwrap();
-        assert_eq!(place(), before);
+        assert_eq!(address(), before);
     }
     let filled = cell.sum([1, 3]).to_vec2::<f32>().unwrap();
     let right: Vec<f32> = (0..64).map(|i| if (3..6).contains(&i) { 32.0 } else { 0.0 }).collect();

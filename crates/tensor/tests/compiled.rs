@@ -54,7 +54,7 @@ fn rows_that_repeat_one_element() {
     }
 }
 
-/// An eager training step with `backward`, compiled: the same weights, and no gradient remains.
+/// A compiled training step with `backward` gives the weights of the eager one, and leaves no gradient.
 #[test]
 fn backward_inside_of_a_step() {
     let (x, y) = (Tensor::from([[1.0, 2.0], [3.0, -1.0]]), Tensor::from([0.5, -2.0]));
@@ -96,8 +96,8 @@ fn backward_inside_of_a_step() {
     }
 }
 
-/// Gradients inside a trace are part of it: of leaves changed in between, of inner values, of arguments, and of
-/// gradients.
+/// A trace contains the gradients that its function computes: for changed leaves, inner values, arguments,
+/// and gradients.
 #[test]
 fn gradients_inside_of_a_trace() {
     let w = Tensor::from([0.5, -1.5]).requires_grad_();
@@ -164,7 +164,7 @@ fn transforms_of_functions_that_write() {
     assert_ne!(again.to_vec::<f32>().unwrap(), kept.to_vec::<f32>().unwrap());
 }
 
-/// A cast to a narrower dtype and back is not a copy.
+/// A cast to a narrower dtype and back changes values, so a transpose through it cannot be a plain copy.
 #[test]
 fn transposed_through_narrow_numbers() {
     use gradus_ir::DType;
@@ -179,9 +179,9 @@ fn transposed_through_narrow_numbers() {
     assert_eq!(found, want);
 }
 
-/// Threads that draw while compiled steps draw neither wait for each other nor get the same words.
+/// Threads and compiled steps that draw from one generator at the same time get different words.
 #[test]
-fn draws_beside_steps_that_draw() {
+fn draws_at_the_same_time_as_steps() {
     let g = Generator::new(3);
     let x = Tensor::ones([64]);
     let drawn: Vec<f32> = std::thread::scope(|s| {
@@ -198,7 +198,8 @@ fn draws_beside_steps_that_draw() {
         eager.into_iter().for_each(|e| all.extend(e.join().unwrap()));
         all
     });
-    // Of 18400 numbers of 24 bits some ten are equal by chance; a repeated draw has four at least, a step 64.
+    // Of 18400 numbers of 24 bits about ten are equal by chance. A repeated eager draw adds at least four, a
+    // repeated step 64.
     let mut bits: Vec<u32> = drawn.iter().map(|x| x.to_bits()).collect();
     bits.sort_unstable();
     let same = bits.windows(2).filter(|w| w[0] == w[1]).count();
@@ -226,9 +227,9 @@ fn steps_survive_conversions_by_other_threads() {
     assert_eq!(w.to_vec::<f32>().unwrap(), [2000.0; 4096]);
 }
 
-/// Measured work: of a loop every iteration, of a branch the one taken.
+/// Measured work counts every iteration of a loop, and only the branch that is taken.
 #[test]
-fn work_as_it_was_done() {
+fn measured_work_counts_iterations_and_taken_branches() {
     let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], [4]);
     let n = Tensor::from_slice(&[7i64], []);
     let looped = compile(&[&x, &n], |v| {

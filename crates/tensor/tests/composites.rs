@@ -4,7 +4,7 @@ use gradus_ir::DType;
 use gradus_tensor::Tensor;
 use gradus_tensor::func::*;
 
-/// The message of a failure, which names this file.
+/// Asserts that the message contains these parts and names this file.
 #[track_caller]
 fn says(t: &Tensor, parts: &[&str]) {
     let e = t.check().map(|_| ()).unwrap_err().to_string();

@@ -118,7 +118,7 @@ fn loops_until_a_condition_fails() {
 }
 
 #[test]
-fn a_scan_keeps_what_it_is_told_and_gives_the_same_gradients() {
+fn every_choice_of_kept_carries_gives_the_same_gradients() {
     let w = Tensor::from([[0.5, -0.3], [0.2, 0.9]]);
     let xs = Tensor::from_slice(&(0..26).map(|i| (i as f64 * 0.7).sin()).collect::<Vec<_>>(), [13, 2]);
     let h0 = Tensor::from([0.1, -0.2]);

@@ -7,7 +7,7 @@ use ndarray::{Array, Array2, ArrayD, ArrayView2, arr0, s};
 use num_complex::Complex;
 use std::fmt::Debug;
 
-/// Round trips through every conversion.
+/// Converts values to a tensor and back by every conversion.
 #[track_caller]
 fn round_trip<T: Element + PartialEq + Debug>(v: [T; 4]) {
     let t = Tensor::from(v);
@@ -120,7 +120,8 @@ fn compiled_casts_round() {
     for from in [DType::F32, DType::F64, DType::C128] {
         let x = Tensor::from(x.clone()).to_dtype(from);
         for through in DType::ALL {
-            // The sum makes a kernel of several ops. A product with an infinite complex number would have NaN parts.
+            // The sum makes a kernel of several ops. A product with an infinite complex number would have NaN
+            // parts.
             let compiled = compile(&[&x], |x| x[0].to_dtype(through).to_dtype(from) + 0.5).unwrap();
             let narrow = x.to_dtype(through);
             let right = (narrow.to_dtype(from) + 0.5).to_literal().unwrap();
@@ -169,7 +170,7 @@ fn promotion_of_tensors() {
 }
 
 #[test]
-fn numbers_adapt_to_the_tensor_beside_them() {
+fn numbers_adapt_to_the_other_operand() {
     use DType::*;
     let t = |d: DType| Tensor::full([2], true).to_dtype(d);
     for d in [I8, U8, I32, U32, I64] {

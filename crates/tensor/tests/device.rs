@@ -118,12 +118,12 @@ fn indices_of_either_device() {
     let there = x.to(*SHARED);
     assert_eq!(values(&there.at(&ids)), expected);
     assert_eq!(values(&there.at(&ids.to(*SHARED))), expected);
-    let astray = there.at(&Tensor::from([7i64]).to(*SHARED));
-    let e = astray.to_vec::<f32>().expect_err("an index outside");
+    let outside = there.at(&Tensor::from([7i64]).to(*SHARED));
+    let e = outside.to_vec::<f32>().expect_err("an index outside");
     assert!(matches!(e.kind(), Kind::Index { index: 7, extent: 5, .. }), "{e}");
 }
 
-/// Gradients on the device are those on the CPU, and flow back through `to`.
+/// Gradients on the device equal those on the CPU, and pass back through `to`.
 #[test]
 fn gradients() {
     let (x, w) = (sample(&[4, 3], 6), sample(&[3, 2], 7));
@@ -143,7 +143,7 @@ fn gradients() {
     let grad = leaf.grad().expect("a gradient");
     assert_eq!((grad.device(), values(&grad)), (Device::CPU, expected.clone()));
 
-    // Of the leaf itself, used on both devices.
+    // The gradient of a leaf that is used on both devices.
     let leaf = w.requires_grad_();
     let both = loss(&x.to(*SHARED), &leaf.to(*SHARED)).to(Device::CPU) + loss(&x, &leaf);
     both.backward().expect("gradients");
@@ -210,19 +210,19 @@ fn compiled_steps_read_only_what_is_asked_for() {
     let (device, counts) = new("counting");
     let w = sample(&[3, 2], 10);
     let x = sample(&[8, 3], 11);
-    let train = |place: Device| {
-        let w = w.to(place).cell();
-        let step = compile(&[&x.to(place)], |x| {
+    let train = |target: Device| {
+        let w = w.to(target).cell();
+        let step = compile(&[&x.to(target)], |x| {
             let loss = x[0].matmul(&w).square().mean(All);
             w.set_(&(&w * 0.9)).expect("traced");
             loss
         })
         .expect("a step");
-        assert_eq!(step.device(), place);
+        assert_eq!(step.device(), target);
         let mut last = None;
         counts.take_reads();
         for _ in 0..5 {
-            last = Some(step.run(&[&x.to(place)]).expect("a run").remove(0));
+            last = Some(step.run(&[&x.to(target)]).expect("a run").remove(0));
         }
         let reads = counts.take_reads();
         let loss = last.expect("a loss").item::<f32>().expect("a number");
@@ -255,10 +255,10 @@ fn compiled_functions_use_tensors_of_the_device() {
 }
 
 #[test]
-fn random_numbers_in_a_program_are_those_of_the_cpu() {
-    let draw = |place: Device| {
+fn random_numbers_in_a_program_equal_those_of_the_cpu() {
+    let draw = |target: Device| {
         let generator = Generator::new(5);
-        let x = Tensor::ones([40, 50]).to(place);
+        let x = Tensor::ones([40, 50]).to(target);
         let f = compile(&[&x], |x| x[0].dropout(0.5, true, &generator)).expect("a program");
         let twice = [0, 1].map(|_| values(&f.run(&[&x]).expect("a run")[0]));
         let eager = values(&x.dropout(0.5, true, &generator));

@@ -8,7 +8,7 @@ use gradus_tensor::{
     while_loop,
 };
 
-/// A tensor counting from 0.
+/// Returns a tensor whose elements count from 0.
 fn count(shape: &[usize]) -> Tensor {
     let n: usize = shape.iter().product();
     Tensor::from((0..n).map(|i| i as f32).collect::<Vec<f32>>()).reshape(shape)
@@ -22,15 +22,15 @@ fn cause(t: Tensor) -> Error {
     t.check().err().unwrap_or_else(|| panic!("did not fail: {t}"))
 }
 
-/// The text contains these parts and names a line of this file.
+/// Asserts that the text contains these parts and names a line of this file.
 #[track_caller]
 fn says(e: &Error, parts: &[&str]) {
     let text = e.to_string();
     for part in parts {
         assert!(text.contains(part), "`{part}` is not in\n{text}");
     }
-    let place = e.location().unwrap_or_else(|| panic!("no place in\n{text}"));
-    assert!(place.file().ends_with("tests/errors.rs"), "another place in\n{text}");
+    let location = e.location().unwrap_or_else(|| panic!("no location in\n{text}"));
+    assert!(location.file().ends_with("tests/errors.rs"), "another location in\n{text}");
 }
 
 macro_rules! fail {
@@ -114,7 +114,7 @@ fn movement() {
         a.squeeze(2) => "squeeze", "axis 2";
         a.flatten(1, 0) => "flatten", "must not be after";
         a.flip(-3) => "flip", "axis -3";
-        a.pad_zeros(&[(0, 0), (0, 0), (0, 0)]) => "pad_zeros", "must have at most that many axes, and has 3";
+        a.pad_zeros(&[(0, 0), (0, 0), (0, 0)]) => "pad_zeros", "padding of 3 axes is too long for a tensor of rank 2";
         a.pad_zeros(&[(-2, -2)]) => "pad", "leaves no valid extent of 3";
         a.diagonal(0, 1, 1) => "diagonal", "must differ";
     }
@@ -180,7 +180,7 @@ fn indices() {
 }
 
 #[test]
-fn doors() {
+fn conversions_and_gradients() {
     let a = count(&[2, 3]);
     refuse! {
         a.item::<f32>() => "item of f32[2,3]", "exactly one";
@@ -434,7 +434,7 @@ fn here() -> u32 {
 }
 
 #[test]
-fn what_fails_when_it_runs_names_the_call_and_its_line() {
+fn errors_at_run_time_name_the_call_and_its_line() {
     let (x, bad) = (count(&[3, 2]), ids([0, 7]));
     let line = std::cell::Cell::new(0);
     let called = |x: &Tensor, i: &Tensor| {

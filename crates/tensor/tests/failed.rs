@@ -13,7 +13,7 @@ fn cause(t: Tensor) -> Error {
     t.check().err().unwrap_or_else(|| panic!("did not fail: {t}"))
 }
 
-/// After any operation, a failed tensor has no extents and keeps its first cause.
+/// After any operation, a failed tensor has rank 0 and keeps its first cause.
 #[test]
 fn the_first_cause_stays() {
     let failed = &count(&[2, 3]) + &count(&[4]);

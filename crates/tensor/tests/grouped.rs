@@ -1,4 +1,5 @@
-//! Products of rows with one matrix out of several: the CPU's code in `f32` against single products, and gradients.
+//! Products of rows with one matrix out of several: the CPU's code in `f32` against single products, and
+//! gradients.
 
 use gradus_ir::DType;
 use gradus_ir::format::Format;
@@ -8,7 +9,7 @@ fn far(a: &Tensor, b: &Tensor) -> f64 {
     (a.to_dtype(DType::F64) - b.to_dtype(DType::F64)).abs().max(()).item().unwrap()
 }
 
-/// The product of each row by itself, in `f64`.
+/// Computes the product of each row separately, in `f64`.
 fn expected(x: &Tensor, w: &Tensor, groups: &[i64]) -> Tensor {
     let (x, w) = (x.to_dtype(DType::F64), w.to_dtype(DType::F64));
     let rows: Vec<Tensor> = groups

@@ -24,7 +24,8 @@ fn hooks_see_and_replace_gradients() {
     y.retain_grad();
     let keep = Backward { retain_graph: true, ..Backward::default() };
     (&y * &y).sum(()).backward_as(None, keep).unwrap();
-    // dy = 2y, ten times that, three times on to x, and 1 more.
+    // The gradient of y is 2y, which its hook multiplies by 10. That of x is three times as large, and its
+    // hook adds 1.
     assert_eq!(*seen.lock().unwrap(), [[6.0, 12.0]]);
     assert_eq!(f64s(&y.grad().unwrap()), [60.0, 120.0]);
     assert_eq!(f64s(&x.grad().unwrap()), [181.0, 361.0]);
@@ -50,7 +51,7 @@ fn a_hook_that_fails_leaves_gradients_as_they_were() {
 }
 
 #[test]
-fn what_has_no_gradient_has_no_hook() {
+fn tensors_without_gradient_refuse_hooks() {
     assert!(Tensor::from(1.0).register_hook(|_| Ok(None)).is_err());
     let graph = trace(&[&Tensor::from(1.0)], |x| {
         assert!(x[0].register_hook(|_| Ok(None)).is_err());
@@ -60,7 +61,7 @@ fn what_has_no_gradient_has_no_hook() {
 }
 
 #[test]
-fn tensors_say_what_made_them() {
+fn tensors_name_the_op_that_made_them() {
     let x = Tensor::from([1.0, 2.0]).requires_grad_();
     assert_eq!((&x * 2.0).made_by().unwrap(), "mul");
     assert_eq!(x.softmax(0).made_by().unwrap(), "softmax");

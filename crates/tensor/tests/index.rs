@@ -3,7 +3,7 @@
 use gradus_tensor::autograd::grad;
 use gradus_tensor::{Backward, Index, Ix, NEW, REST, Tensor, no_grad, step, trace};
 
-/// A tensor counting from 0: every element is its own row-major position.
+/// Returns a tensor whose elements are their own row-major positions.
 fn count(shape: &[usize]) -> Tensor {
     let n: usize = shape.iter().product();
     Tensor::from((0..n as i64).collect::<Vec<i64>>()).reshape(shape)
@@ -19,7 +19,7 @@ fn is(t: &Tensor, shape: &[usize], elements: &[i64]) {
     assert_eq!(t.to_vec::<i64>().unwrap(), elements, "{t}");
 }
 
-/// Positions at all combinations of one index list per axis.
+/// Returns the positions at all combinations of one index list per axis.
 fn crossed(shape: &[usize], lists: &[Vec<usize>]) -> Vec<i64> {
     let mut at = vec![0];
     for (n, list) in shape.iter().zip(lists) {
@@ -28,7 +28,8 @@ fn crossed(shape: &[usize], lists: &[Vec<usize>]) -> Vec<i64> {
     at
 }
 
-/// A range by definition: walk by the step, and keep indices inside both the range and the axis.
+/// Computes a range by its definition: advances by the step, and keeps indices inside both the range and the
+/// axis.
 fn walked(n: isize, start: Option<isize>, stop: Option<isize>, by: isize) -> Vec<usize> {
     let end = |i: isize| if i < 0 { i + n } else { i };
     let (first, last) = if by > 0 { (0, n) } else { (n - 1, -1) };
@@ -138,7 +139,7 @@ fn integer_tensors() {
     is(&long.gather(0, &Tensor::from([[3u8; 2]])), &[1, 2], &[300, 301]);
 }
 
-/// `x.at((a, b))` on two of three axes, by the definition.
+/// Compares `x.at((a, b))` on two of three axes with its definition.
 #[test]
 fn several_integer_tensors() {
     let shape = [3, 4, 5];
@@ -281,7 +282,7 @@ fn gradients() {
     let y = table.with_at(&Tensor::from([2i64, 0]), &value) * &scale;
     assert_eq!(g(&y, &value), [6.0, 8.0], "it broadcasts over both rows");
     let y = table.with_at((&Tensor::from([0i64, 0]), 1), &value) * &scale;
-    assert_eq!(g(&y, &value), [0.0, 2.0], "only the last of two at one place stays");
+    assert_eq!(g(&y, &value), [0.0, 2.0], "the last of two writes to one element wins");
     let y = table.with_at(&table.lt(1.5), 0.0) * &scale;
     assert_eq!(g(&y, &table), [0.0, 0.0, 3.0, 4.0, 5.0, 6.0]);
     let scalar = Tensor::from(3.0).requires_grad_();
@@ -310,7 +311,7 @@ fn views_share_storage() {
     assert!(!x.t().is_contiguous() && !x.at((.., 1)).is_contiguous() && !x.at(step(.., -1)).is_contiguous());
     assert!(x.t().contiguous().is_contiguous() && !x.t().contiguous().shares_storage(&x));
     assert!(x.contiguous().shares_storage(&x));
-    // Of cells too, until their value is swapped.
+    // Views of cells share storage too, until the value of the cell is replaced.
     let cell = x.cell();
     let part = cell.at(0);
     assert!(part.shares_storage(&cell));
@@ -333,14 +334,14 @@ fn reshapes_copy_only_when_needed() {
         }
     }
     let shares = |t: Tensor| t.check().unwrap().shares_storage(&x);
-    assert!(shares(x.permute([2, 0, 1]).reshape([4, 6])), "the last two still step evenly");
+    assert!(shares(x.permute([2, 0, 1]).reshape([4, 6])), "the last two axes have one stride");
     assert!(shares(x.permute([2, 0, 1]).reshape([2, 2, 6, 1])), "cutting an axis is a view");
     assert!(shares(x.permute([1, 2, 0]).reshape([12, 2])));
     assert!(!shares(x.permute([1, 0, 2]).reshape([6, 4])));
     assert!(!shares(x.t().reshape([-1])));
-    assert!(shares(x.at((.., .., ..2)).reshape([6, 2])), "rows of a strided block still step evenly");
+    assert!(shares(x.at((.., .., ..2)).reshape([6, 2])), "rows of a strided block have one stride");
     assert!(!shares(x.at((.., .., ..2)).reshape([2, 6])));
-    assert!(shares(x.flip(()).reshape([-1])), "backwards along all axes is backwards along one");
+    assert!(shares(x.flip(()).reshape([-1])), "all axes reversed are one reversed axis");
     assert!(shares(x.at(0).at(0).unsqueeze(0).expand([3, 4]).unsqueeze(1).reshape([3, 2, 2])));
     let spread = Tensor::from(7i64).expand([3, 4]).reshape([2, 6]);
     assert!(!spread.is_contiguous());

@@ -36,7 +36,7 @@ fn equal(a: &Tensor, b: &Tensor) {
     assert!(off < 1e-12, "off by {off}:\n{a:?}\n{b:?}");
 }
 
-/// The message contains these parts and names a line of this file.
+/// Asserts that the message contains these parts and names a line of this file.
 #[track_caller]
 fn says(t: &Tensor, parts: &[&str]) {
     let message = t.error().map(|e| e.to_string()).unwrap_or_default();
@@ -69,7 +69,8 @@ fn complex_square() -> Tensor {
     complex([(2.0, 1.0), (-1.0, 0.5), (0.0, 0.25), (1.5, -1.0)], &[2, 2])
 }
 
-/// The right side holds vectors if it has one axis or the extents of the matrices without the last axis, else matrices.
+/// The right side holds vectors if it has one axis or the extents of the matrices without the last axis, else
+/// matrices.
 #[test]
 fn right_sides_are_vectors_or_matrices_by_their_extents() {
     let at = |matrices: &[usize], right: &[usize]| {
@@ -234,12 +235,12 @@ fn exponentials_as_in_pytorch() {
         1297700.5306802155, 1106917.1310633766, 573292.3975170794, 2711148.0665355837,
     ]);
     // A rotation by many full circles, and a batch of matrices that need different powers.
-    let turn = real([0.0, -200.0, 200.0, 0.0], &[2, 2]);
+    let rotation = real([0.0, -200.0, 200.0, 0.0], &[2, 2]);
     let (c, s) = (200f64.cos(), 200f64.sin());
-    let rotated = turn.matrix_exp().to_vec::<f64>().unwrap();
+    let rotated = rotation.matrix_exp().to_vec::<f64>().unwrap();
     assert!(rotated.iter().zip([c, -s, s, c]).all(|(x, y)| (x - y).abs() < 1e-11), "{rotated:?}");
-    let batch = Tensor::stack(&[&turn, &(&turn * 0.0)], 0).matrix_exp();
-    equal(&batch.at(0), &turn.matrix_exp());
+    let batch = Tensor::stack(&[&rotation, &(&rotation * 0.0)], 0).matrix_exp();
+    equal(&batch.at(0), &rotation.matrix_exp());
     equal(&batch.at(1), &Tensor::eye(2).to_dtype(DType::F64));
 }
 
@@ -364,7 +365,7 @@ fn edges() {
 }
 
 #[test]
-fn refusals() {
+fn errors_name_the_function_and_the_shapes() {
     let (square, wide) = (Tensor::ones([2, 2]), Tensor::ones([2, 3]));
     says(&square.solve(&square), &["solve: the matrix is singular: its pivot 1 is 0", "f32[2,2]"]);
     says(&square.inv(), &["singular", "inv"]);

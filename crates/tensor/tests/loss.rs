@@ -10,7 +10,7 @@ fn f64s(t: &Tensor) -> Vec<f64> {
     t.to_dtype(gradus_ir::DType::F64).to_vec().unwrap()
 }
 
-/// The failure names the function, contains this text, and names a line of this file.
+/// Asserts that the failure names the function, contains these texts, and names a line of this file.
 #[track_caller]
 fn refused(t: &Tensor, name: &str, says: &[&str]) {
     let e = t.check().map(|_| ()).unwrap_err().to_string();
@@ -80,7 +80,7 @@ fn classes_that_do_not_fit() {
 }
 
 #[test]
-fn hidden_classes_cost_nothing() {
+fn classes_with_logit_minus_infinity_add_no_loss() {
     let x = Tensor::from([[1.0, f64::NEG_INFINITY, 2.0]]).requires_grad_();
     let sum = CrossEntropyOptions { reduction: Reduction::Sum, ..CrossEntropyOptions::default() };
     for target in [Tensor::from([2i64]), Tensor::from([[0.0, 0.0, 1.0]])] {
@@ -98,8 +98,8 @@ fn hidden_classes_cost_nothing() {
 #[test]
 fn integers_and_booleans_as_targets() {
     let x = Tensor::from([0.25f32, 0.75]);
-    let truth = Tensor::from([true, false]);
-    let y = binary_cross_entropy(&x, &truth, None, Reduction::None);
+    let labels = Tensor::from([true, false]);
+    let y = binary_cross_entropy(&x, &labels, None, Reduction::None);
     let right = binary_cross_entropy(&x, &Tensor::from([1.0f32, 0.0]), None, Reduction::None);
     assert_eq!(y.to_vec::<f32>().unwrap(), right.to_vec::<f32>().unwrap());
     let whole = mse_loss(&Tensor::from([1i64, 2]), &Tensor::from([3i64, 3]), Reduction::Mean);

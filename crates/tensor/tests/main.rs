@@ -29,7 +29,8 @@ mod trace;
 mod transforms;
 mod wgpu;
 
-// Private modules, compiled here with their unit tests: tests of the library itself would compile all of it twice.
+// Private modules, compiled here with their unit tests: tests of the library itself would compile all of it
+// twice.
 #[allow(dead_code, unreachable_pub)]
 #[path = "../src/eager/inline_list.rs"]
 mod inline_list;

@@ -1,5 +1,5 @@
-//! Counts the memory that an evaluation holds at a time: values are freed after their last read, loops keep
-//! the carries that `Keep` selects.
+//! Counts the memory that an evaluation holds at a time: values are freed after their last read, and loops
+//! keep the carries that `Keep` selects.
 
 use gradus_ir::graph::parse;
 use gradus_ir::reference::{evaluate, evaluate_counted};
@@ -15,25 +15,26 @@ fn point() -> Tensor {
 }
 
 #[test]
-fn values_end_where_they_are_last_read() {
+fn values_are_freed_after_their_last_read() {
     let x = point();
     let most = |f: fn(&Tensor) -> Tensor| {
         let graph = trace(&[&x], |x| f(&x[0])).unwrap();
         evaluate_counted(&graph, &[x.to_literal().unwrap()]).unwrap().1
     };
-    // One op holds its operand and its result, a chain no more. A value read later is held until then.
+    // One op holds its operand and its result, and a chain of ops holds no more. A value that is read later
+    // is held until then.
     assert_eq!(most(|x| x.exp()), 2 * BYTES);
     assert_eq!(most(|x| x.exp().sin().cos().tanh()), 2 * BYTES);
     assert_eq!(most(|x| x.exp().sin().cos() * x), 3 * BYTES);
-    // Views by shape share their elements.
+    // Reshaped values share their elements.
     assert_eq!(most(|x| x.reshape([2, 256]).exp().reshape([512])), 2 * BYTES);
-    // A region holds the values of its body, and frees its operands inside.
+    // A region holds the values of its body, which frees the operands after their last read.
     let chain = |x: &Tensor| checkpoint(&[x], |x| x[0].exp().sin().cos()).unwrap().remove(0);
     let graph = trace(&[&x], |x| chain(&chain(&x[0]))).unwrap();
     assert_eq!(evaluate_counted(&graph, &[x.to_literal().unwrap()]).unwrap().1, 2 * BYTES);
 }
 
-/// The gradient of Σ h after `steps` steps of h ← sin(1.01 h), for the initial h.
+/// Returns the gradient of Σ h for the initial h, after `steps` steps of h ← sin(1.01 h).
 fn gradient(steps: usize, keep: Keep) -> Graph {
     let f = |h: &Tensor| {
         let how = ScanOptions { keep, length: Some(steps), ..ScanOptions::default() };
@@ -82,7 +83,7 @@ fn count(graph: &Graph, name: &str) -> usize {
     graph.nodes().iter().filter(|n| n.op.name() == name).count()
 }
 
-/// Eight blocks of eight steps each, every block through `block`.
+/// Returns the gradient of eight blocks, each computed by `block`.
 fn gradient_of_blocks(block: impl Fn(&Tensor) -> Tensor) -> Graph {
     let graph = trace(&[&point()], |x| (0..8).fold(x[0].clone(), |h, _| block(&h)).sum(())).unwrap();
     grad_with_loss(&graph, graph.outputs()[0], ["x"], Unreachable::Error).unwrap()
@@ -93,7 +94,7 @@ fn steps(x: &Tensor) -> Tensor {
 }
 
 #[test]
-fn a_checkpoint_outlives_inlining() {
+fn a_checkpoint_has_its_effect_after_inlining() {
     let plain = gradient_of_blocks(steps);
     let kept = gradient_of_blocks(|x| checkpoint(&[x], |x| steps(&x[0])).unwrap().remove(0));
     let flat = kept.inlined().unwrap();
@@ -108,7 +109,7 @@ fn a_checkpoint_outlives_inlining() {
     assert_eq!(all.0, few.0);
     assert_eq!(all.0, regions.0);
     let held = [all.1, few.1, regions.1].map(|bytes| bytes.div_ceil(BYTES));
-    // 64 values and the values of a step; or one per block and the values of one block.
+    // Held are 64 values and those of one step; with checkpoints, one value per block and those of one block.
     assert!((64..72).contains(&held[0]) && (64..72).contains(&held[2]), "{held:?}");
     assert!((16..24).contains(&held[1]), "{held:?}");
     // The graph can be parsed from text, and its derivative has checkpoints again.

@@ -3,7 +3,7 @@
 use gradus_ir::DType;
 use gradus_tensor::{BatchNormOptions, Tensor, cdist, cosine_similarity, pairwise_distance};
 
-/// The message contains these parts and names a line of this file.
+/// Asserts that the message contains these parts and names a line of this file.
 #[track_caller]
 fn says(t: &Tensor, parts: &[&str]) {
     let message = t.error().map(|e| e.to_string()).unwrap_or_default();
@@ -13,7 +13,7 @@ fn says(t: &Tensor, parts: &[&str]) {
 }
 
 #[test]
-fn refusals_of_statistics_and_distances() {
+fn errors_of_statistics_and_distances() {
     let (x, y) = (Tensor::ones([2, 3]), Tensor::ones([2, 4]));
     says(&x.mean(2), &["mean: axis 2 is out of range", "f32[2,3]"]);
     says(&x.var([0, 0], 1), &["var: axis 0 is out of range or repeated", "f32[2,3]"]);
@@ -28,7 +28,7 @@ fn refusals_of_statistics_and_distances() {
 }
 
 #[test]
-fn refusals_of_normalisation() {
+fn errors_of_normalisation() {
     let (x, w) = (Tensor::ones([2, 3]), Tensor::ones([2]));
     says(
         &x.layer_norm([4], None, None, 1e-5),

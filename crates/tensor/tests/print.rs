@@ -34,7 +34,7 @@ fn scalars_are_bare() {
 }
 
 #[test]
-fn points_stand_in_one_column() {
+fn decimal_points_are_aligned() {
     shows([1.0, 2.5, -3.25], "[ 1.    2.5  -3.25]");
     shows([[1.0, 2.0], [3.0, 4.0]], "[[1. 2.]\n [3. 4.]]");
     shows([[1.0, -20.0], [300.0, 0.5]], "[[  1.  -20. ]\n [300.    0.5]]");
@@ -42,7 +42,7 @@ fn points_stand_in_one_column() {
 }
 
 #[test]
-fn digits_tell_numbers_apart() {
+fn digits_identify_numbers() {
     shows([1.0f64 / 3.0, 0.1], "[0.33333333 0.1       ]");
     shows([1.0f32 / 3.0, 0.1], "[0.33333334 0.1       ]");
     shows([f16::from_f64(1.0 / 3.0), f16::from_f64(0.1)], "[0.3333 0.1   ]");
@@ -61,7 +61,7 @@ fn precision_bounds_the_digits() {
 }
 
 #[test]
-fn powers_where_the_range_needs_them() {
+fn exponents_where_the_range_needs_them() {
     shows([1e-5, 1.0], "[1.e-05 1.e+00]");
     shows([1.5e10, 2.25], "[1.50e+10 2.25e+00]");
     shows([1e8, 1.0], "[1.e+08 1.e+00]");
@@ -73,7 +73,7 @@ fn powers_where_the_range_needs_them() {
 }
 
 #[test]
-fn what_is_no_number_is_aligned() {
+fn nan_and_infinity_are_aligned() {
     shows([1.0, NAN, 2.5], "[1.  nan 2.5]");
     shows([1.0, INF, -INF], "[  1.  inf -inf]");
     shows([NAN, NAN], "[nan nan]");
@@ -81,7 +81,7 @@ fn what_is_no_number_is_aligned() {
 }
 
 #[test]
-fn integers_and_booleans_stand_right() {
+fn integers_and_booleans_are_aligned_to_the_right() {
     shows([1i64, -20, 300], "[  1 -20 300]");
     shows([[1u8, 2], [30, 4]], "[[ 1  2]\n [30  4]]");
     shows([i64::MIN, 0], "[-9223372036854775808                    0]");
@@ -105,7 +105,7 @@ fn arrays_nest() {
 }
 
 #[test]
-fn long_rows_go_on_below() {
+fn long_rows_are_wrapped() {
     let numbers: Vec<i64> = (1000..1020).collect();
     let right = "[1000 1001 1002 1003 1004 1005 1006 1007 1008 1009 1010 1011 1012 1013\n 1014 1015 1016 1017 1018 1019]";
     shows(numbers, right);
@@ -119,14 +119,14 @@ fn views_print_their_own_elements() {
 }
 
 #[test]
-fn empty_arrays_say_their_extents() {
+fn empty_arrays_show_their_extents() {
     shows(Tensor::zeros([0]), "[]");
     shows(Tensor::zeros([2, 0]), "[], shape=[2,0]");
     debug_shows(&Tensor::zeros([0, 3]), "Tensor([], shape=[0,3], dtype=f32)");
 }
 
 #[test]
-fn only_the_edges_of_much() {
+fn large_arrays_show_their_edges() {
     shows(Tensor::arange(0, 1001, 1), "[   0    1    2 ...  998  999 1000]");
     let wide = Tensor::arange(0, 7000, 1).reshape([7, 1000]);
     let right = "[[   0    1    2 ...  997  998  999]
@@ -153,7 +153,7 @@ fn only_the_edges_of_much() {
 }
 
 #[test]
-fn debug_says_what_it_is() {
+fn debug_shows_dtype_and_state() {
     let x = Tensor::from([[1.0f32, 2.0], [3.0, 4.5]]);
     debug_shows(&x, "Tensor([[1. , 2. ],\n        [3. , 4.5]], dtype=f32)");
     debug_shows(&Tensor::from(3i64), "Tensor(3, dtype=i64)");

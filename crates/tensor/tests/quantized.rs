@@ -20,7 +20,7 @@ fn formats() -> impl Iterator<Item = Format> {
     Format::all().filter(|f| f.is_quantized())
 }
 
-/// The values by the table of formats.
+/// Returns the values by the table of formats.
 fn values(format: Format, bytes: &Tensor) -> Tensor {
     let data = bytes.to_vec::<u8>().unwrap();
     let width = bytes.dim(1) / format.block_bytes() * format.block_elements();
@@ -34,12 +34,12 @@ fn far(a: &Tensor, b: &Tensor) -> f64 {
 }
 
 #[test]
-fn values_are_those_of_the_table_bit_for_bit() {
+fn values_equal_those_of_the_table() {
     for format in formats() {
         let b = bytes(format, 3, 2);
         let right = values(format, &b).to_bytes().unwrap();
         assert_eq!(dequantize(&b, format).to_bytes().unwrap(), right, "{}", format.name());
-        // The body of the region, without any device's code for it.
+        // The body of the region, without the code of a device for it.
         let body = trace(&[&b], |x| dequantize(&x[0], format)).unwrap().inlined().unwrap();
         let found = compile_graph(&Arc::new(body)).unwrap().run(&[&b]).unwrap().remove(0);
         assert_eq!(found.to_bytes().unwrap(), right, "{} by its body", format.name());
@@ -47,7 +47,7 @@ fn values_are_those_of_the_table_bit_for_bit() {
 }
 
 #[test]
-fn products_are_those_of_the_values() {
+fn products_equal_those_of_the_values() {
     let g = Generator::new(1);
     for format in formats() {
         let b = bytes(format, 40, 3);
@@ -98,7 +98,7 @@ fn the_cpu_runs_a_product_as_one_step() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     let b = bytes(Format::Q4_0, 2, 1);
     let refused = |t: Tensor, why: &str| {
         let e = t.check().unwrap_err().to_string();
@@ -123,7 +123,7 @@ fn integer_products_round_the_activations() {
         for rows in [1, 3, 9] {
             let x = g.randn([rows, width]);
             let found = quantized_dot(&x, &b, format, Compute::Int8);
-            // The same by NumPy's steps: blocks of 32, a scale each, nearest integers.
+            // The same in separate steps: blocks of 32 with a scale each, rounded to the nearest integers.
             let blocks = x.reshape([rows, width / 32, 32]);
             let scale = blocks.abs().max_keepdim(-1) / 127.0;
             let rounded = ((&blocks / &scale).round() * &scale).reshape([rows, width]).to_dtype(DType::F64);
@@ -139,7 +139,7 @@ fn integer_products_round_the_activations() {
 }
 
 #[test]
-fn activations_of_short_floats_are_rounded_first() {
+fn activations_are_rounded_to_bf16_first() {
     let g = Generator::new(8);
     for format in formats() {
         let (b, width) = (bytes(format, 11, 2), 2 * format.block_elements());

@@ -17,7 +17,7 @@ fn state(g: &Generator) -> Vec<u32> {
     g.state().to_vec().unwrap()
 }
 
-/// Largest distance of the empirical distribution from the true one.
+/// Returns the largest distance of the empirical distribution from the true one.
 fn kolmogorov(mut draws: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
     draws.sort_by(f64::total_cmp);
     let n = draws.len() as f64;
@@ -60,7 +60,7 @@ fn a_seed_gives_one_stream() {
 }
 
 #[test]
-fn draws_move_the_generator_on() {
+fn draws_advance_the_generator() {
     let g = Generator::new(7);
     let whole = i64s(&Generator::new(7).bits([12]));
     assert_eq!(state(&g), [7, 0, 0, 0]);
@@ -99,7 +99,8 @@ fn rand_is_uniform() {
     let (mean, variance) = moments(&draws);
     assert!((mean - 0.5).abs() < 0.003, "{mean}");
     assert!((variance - 1.0 / 12.0).abs() < 0.001, "{variance}");
-    // Beyond 1.95 / sqrt(n) with probability 0.001; the seed is fixed, so it cannot flake.
+    // The distance exceeds 1.95 / sqrt(n) with probability 0.001. The seed is fixed, so the result is the
+    // same in every run.
     let gap = kolmogorov(draws.clone(), |x| x);
     assert!(gap < 1.95 / (DRAWS as f64).sqrt(), "{gap}");
     // Neighbours are not correlated.
@@ -187,7 +188,7 @@ fn multinomial_without_replacement_draws_each_once() {
 }
 
 #[test]
-fn multinomial_refuses_what_is_no_weight() {
+fn multinomial_refuses_invalid_weights() {
     let g = Generator::new(0);
     let said = |w: &Tensor, n: usize, replacement: bool| {
         g.multinomial(w, n, replacement).to_vec::<i64>().unwrap_err().to_string()
@@ -226,13 +227,14 @@ fn traced(g: &Generator, ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -
 }
 
 #[test]
-fn a_trace_takes_the_state_in_and_hands_it_out() {
+fn a_trace_has_the_state_as_input_and_output() {
     let g = Generator::new(11);
     g.bits([3]);
     let x = Tensor::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     let noisy = |x: &Tensor| x + g.randn([2, 3]).to_dtype(DType::F64) * g.rand([3]).to_dtype(DType::F64);
     let (out, next) = traced(&g, &[&x], |x| noisy(&x[0]));
-    // The words are the same everywhere; the normal numbers of them are within 2 ulp of `f32`, noise below 4.
+    // The words are the same everywhere. Normal numbers differ by at most 2 ulp of `f32`, and the factors are
+    // below 4.
     let eager = noisy(&x).to_literal().unwrap();
     assert_eq!(eager.aval(), out.aval());
     for (a, b) in eager.f().iter().zip(out.f()) {
@@ -306,8 +308,8 @@ fn attention_drops_weights_and_keeps_their_gradient() {
     assert_eq!(f64s(&v.grad().unwrap()), kept.iter().map(|k| k / 4.0).collect::<Vec<_>>());
 }
 
-/// Few numbers are drawn directly, many by programs: the few are the first of the many, and both advance the
-/// state equally.
+/// Few numbers are drawn directly, and many by programs. The few equal the first of the many, and both
+/// advance the state equally.
 #[test]
 fn few_numbers_are_the_first_of_many() {
     fn drawn<T: gradus_tensor::Element>(

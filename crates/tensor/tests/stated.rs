@@ -1,5 +1,5 @@
-//! Composites with explicit gradients: they equal the derived ones, to second order and in every mode, in fewer
-//! steps.
+//! Composites with explicit gradients, which must equal the derived gradients, to second order and in every
+//! mode, with fewer operations.
 
 use gradus_ir::transform::{self, Unreachable, grad_with_loss};
 use gradus_tensor::{Tensor, arg, func, grad, hvp, jvp, region1, region1_with_grad, trace, vjp, vmap};
@@ -28,7 +28,7 @@ fn shifted(x: &Tensor) -> Tensor {
     x - x.max_keepdim(1).stop_gradient()
 }
 
-/// Each composite, and its body alone, whose derivatives are derived.
+/// The name of each composite, the name of its gradient, the composite, and its body as a plain function.
 const PAIRS: [(&str, &str, Function, Function); 3] = [
     ("softmax", "softmax_grad", |x| x.softmax(1), |x| shifted(x).exp() / shifted(x).exp().sum_keepdim(1)),
     ("softmin", "softmax_grad", |x| x.softmin(1), |x| shifted(&-x).exp() / shifted(&-x).exp().sum_keepdim(1)),
@@ -69,7 +69,7 @@ fn stated_gradients_are_the_derived_ones() {
 }
 
 #[test]
-fn gradient_graphs_show_them_and_do_less() {
+fn gradient_graphs_contain_them_and_take_fewer_operations() {
     let x = noise(&[3, 4], 0.0);
     for (name, stated, f, body) in PAIRS {
         let graph = trace(&[&x], |x| f(&x[0])).unwrap();
@@ -87,7 +87,7 @@ fn gradient_graphs_show_them_and_do_less() {
             (cost(&f), cost(&|x| region1("body", vec![arg("of", name.to_string())], &[x], |x| body(&x[0]))));
         assert!(found + 24 <= derived, "{name}: {found} against {derived}");
     }
-    // From the result alone, without computing exponentials again.
+    // The gradient is computed from the result, without exponentials.
     let flat = trace(&[&x, &x], |v| func::softmax_grad(&v[0], &v[1], 1)).unwrap().inlined().unwrap();
     assert!(flat.nodes().iter().all(|n| n.op.name() != "exp"));
     assert_eq!(flat.stats().flops, 4 * 12, "two products, a difference, a sum: {flat}");

@@ -1,4 +1,5 @@
-//! A loss with its gradients as one program, and inputs that no gradient reaches: an error, or zeros.
+//! Tests a loss with its gradients as one program. For inputs that no gradient reaches, it returns an error,
+//! or zeros.
 
 use gradus_ir::graph::Id;
 use gradus_ir::reference::evaluate;
@@ -8,13 +9,13 @@ use gradus_tensor::{
     Tensor, grad, hessian, hvp, jacobian, jvp, linearize, trace, value_and_grad, value_and_grad_as, vjp, vmap,
 };
 
-/// The text contains these parts and names a line of this file.
+/// Asserts that the text contains these parts and names a line of this file.
 #[track_caller]
 fn says(e: &Error, parts: &[&str]) {
     let text = e.to_string();
     parts.iter().for_each(|p| assert!(text.contains(p), "`{p}` is not in\n{text}"));
-    let place = e.location().unwrap_or_else(|| panic!("no place in\n{text}"));
-    assert!(place.file().ends_with("tests/strict.rs"), "another place in\n{text}");
+    let location = e.location().unwrap_or_else(|| panic!("no location in\n{text}"));
+    assert!(location.file().ends_with("tests/strict.rs"), "another location in\n{text}");
 }
 
 fn literal(v: &[f64]) -> Literal {
@@ -82,7 +83,7 @@ fn gradients_are_for_any_value_of_the_graph() {
 }
 
 #[test]
-fn a_loss_that_is_no_scalar_takes_its_cotangent() {
+fn a_loss_that_is_not_a_scalar_takes_a_cotangent() {
     let graph = program();
     let y = graph.outputs()[0];
     let both = grad_with_cotangent(&graph, y, ["w", "idle"], Unreachable::Zeros).unwrap();
@@ -98,7 +99,7 @@ fn a_loss_that_is_no_scalar_takes_its_cotangent() {
 }
 
 #[test]
-fn what_is_not_reached_or_not_there_is_named() {
+fn inputs_without_gradient_and_missing_ones_are_named() {
     let graph = program();
     let loss = graph.outputs()[1];
     let strict = |wrt: &str| grad_with_loss(&graph, loss, ["x", wrt], Unreachable::Error).unwrap_err();
@@ -126,7 +127,7 @@ fn what_is_not_reached_or_not_there_is_named() {
 }
 
 #[test]
-fn functions_too_are_strict_on_request() {
+fn functions_are_strict_on_request_too() {
     let (x, w) = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, -1.0]));
     let f = |v: &[Tensor]| (v[0].square().sum(()), &v[0] + &v[1]);
     let (outs, grads) = value_and_grad(&[&x, &w], f).unwrap();

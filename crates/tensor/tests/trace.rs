@@ -42,7 +42,7 @@ fn cells_become_inputs_and_written_cells_outputs() {
 }
 
 #[test]
-fn other_data_becomes_constants_that_keep_repetition() {
+fn repeated_elements_become_a_constant_of_one_element() {
     let big = Tensor::full([1000, 1000], 2.0);
     let g = trace(&[&Tensor::ones([1000, 1000])], |x| &x[0] * &big).unwrap();
     let text = g.to_string();
@@ -51,7 +51,7 @@ fn other_data_becomes_constants_that_keep_repetition() {
 }
 
 #[test]
-fn an_inner_trace_captures_outer_values_and_levels_stay_apart() {
+fn an_inner_trace_captures_outer_values() {
     let x = Tensor::from([1.0, 2.0]);
     let outer = trace(&[&x], |x| {
         let inner = trace_function(&[Aval::new(DType::F64, [2])], |y| &y[0] * &x[0]).unwrap();
@@ -140,7 +140,7 @@ fn names_reach_the_region_of_loss_and_gradients() {
 }
 
 #[test]
-fn equal_layers_stay_equal_graphs_whatever_their_cells_are_called() {
+fn equal_layers_share_a_region_under_any_names_of_cells() {
     let layers = [0, 1].map(|i| Tensor::from([1.0, 2.0]).requires_grad_().named(&format!("layer{i}")));
     let x = Tensor::from([[3.0, 4.0]]);
     let graph = trace(&[&x], |x| {

@@ -1,5 +1,5 @@
-//! Composites with kernels of their own (attention, convolution): results and gradients on a GPU equal those of
-//! the CPU.
+//! Composites with kernels of their own (attention, convolution): results and gradients on a GPU equal those
+//! of the CPU.
 #![cfg(feature = "wgpu")]
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use gradus_tensor::{
     AttentionOptions, Compiled, Device, Generator, Tensor, compile, scaled_dot_product_attention, vjp,
 };
 
-/// The first GPU, if any. It must exist where GPU tests are required.
+/// Returns the first GPU, if there is one. Panics without a GPU if `GRADUS_ORACLES` is `required`.
 fn gpu() -> Option<Device> {
     let found = Device::named("wgpu").ok();
     let required = std::env::var("GRADUS_ORACLES").is_ok_and(|v| v == "required");
@@ -16,7 +16,7 @@ fn gpu() -> Option<Device> {
     found
 }
 
-/// The result and the gradients of a function, for a fixed cotangent.
+/// Returns the result and the gradients of a function; `ins[0]` is the cotangent.
 fn all_of(ins: &[Tensor], f: &dyn Fn(&[Tensor]) -> Tensor) -> Vec<Tensor> {
     let refs: Vec<&Tensor> = ins[1..].iter().collect();
     let (y, pull) = vjp(&refs, f).unwrap();
@@ -27,8 +27,8 @@ fn compiled(ins: &[Tensor], f: &dyn Fn(&[Tensor]) -> Tensor) -> Compiled {
     compile(&ins.iter().collect::<Vec<_>>(), |x| all_of(x, f)).unwrap()
 }
 
-/// Compares a function on the GPU with the same in `f64` on the CPU, eagerly and compiled. Returns the compiled
-/// function.
+/// Compares a function on the GPU, eager and compiled, with the same function in `f64` on the CPU. Returns
+/// the compiled function.
 fn compare(device: Device, ins: &[Tensor], bound: f64, f: &dyn Fn(&[Tensor]) -> Tensor) -> Compiled {
     let wide: Vec<Tensor> = ins.iter().map(|t| t.to_dtype(gradus_ir::DType::F64)).collect();
     let expected = all_of(&wide, f);
@@ -47,7 +47,7 @@ fn compare(device: Device, ins: &[Tensor], bound: f64, f: &dyn Fn(&[Tensor]) -> 
     step
 }
 
-/// Cotangent, queries, keys and values.
+/// Returns a cotangent, queries, keys and values.
 fn operands(lead: &[usize], group: usize, [n, m, d, e]: [usize; 4]) -> Vec<Tensor> {
     let g = Generator::new(7);
     let shape = |rows: usize, width: usize, group: usize| {
@@ -83,7 +83,7 @@ fn attention_runs_as_one_step_each_way() {
         let own = |name: &str| steps.iter().filter(|s| *s == name).count();
         assert_eq!(own("scaled_dot_product_attention"), 1, "{steps:?}");
         assert_eq!(own("scaled_dot_product_attention_vjp"), 1, "{steps:?}");
-        // Memory that the scores would take.
+        // The memory that a matrix of all scores would take.
         let scores = lead.iter().product::<usize>() * sizes[0] * sizes[1] * 4;
         assert!(step.arena() < scores, "{} of {scores} bytes", step.arena());
     }

@@ -40,16 +40,17 @@ impl fmt::Display for Report {
     }
 }
 
-/// Names of all ops that must have samples: the structural ones except `input`, and the pointwise ops.
+/// Returns the names of all ops that must have samples: the structural ones except `input`, and the pointwise
+/// ops.
 pub fn names() -> Vec<&'static str> {
     let structural = Op::STRUCTURAL.iter().copied().filter(|n| *n != "input");
     structural.chain(pointwise::all().map(|r: &Pointwise| r.name)).collect()
 }
 
-/// A graph and a point to check it at.
+/// A name, a graph, and inputs to check it at.
 pub type Case = (String, Graph, Vec<Literal>);
 
-/// The derivatives of smooth samples of the catalog in the direction of the point itself.
+/// Returns the jvp graphs of the smooth samples of the catalog, with the operands themselves as tangents.
 pub fn derivatives() -> Vec<Case> {
     let derivative = |sample: &Sample| {
         let wrt: Vec<usize> =
@@ -63,8 +64,8 @@ pub fn derivatives() -> Vec<Case> {
     ops::samples().cases.iter().filter(|s| s.smooth).filter_map(derivative).collect()
 }
 
-/// The composed functions of tensors at their samples, each followed by its gradient. Those that read cells, as random
-/// ones do, are left out.
+/// Returns the graphs of the composites at their samples, each followed by its gradient. Composites that read
+/// cells, as random ones do, are left out.
 pub fn composites() -> Vec<Case> {
     let mut all = Vec::new();
     for sample in func::samples().cases {
@@ -96,7 +97,7 @@ pub fn check_catalog(filter: impl Fn(&str) -> bool) -> Report {
     report
 }
 
-/// Makes all checks of one op of the catalog, whose samples are among these.
+/// Makes all checks of one op of the catalog; `samples` contains its samples.
 fn check_op(name: &str, samples: &Samples, report: &mut Report) {
     let cases: Vec<&Sample> = samples.cases.iter().filter(|s| s.op.name() == name).collect();
     let errors: Vec<&ErrorSample> = samples.errors.iter().filter(|s| s.op.name() == name).collect();
@@ -155,16 +156,17 @@ fn check_error(sample: &ErrorSample) -> Result<(), Failure> {
     }
 }
 
-/// Checks that an op has samples, error samples and documentation; and, if it has derivatives, a smooth sample with
-/// elements and axes.
+/// Checks that an op has samples, error samples and documentation; and, if it has derivatives, a smooth
+/// sample with elements and axes.
 fn laws(cases: &[&Sample], errors: &[&ErrorSample]) -> Vec<Result<(), Failure>> {
     let law = |holds: bool, expected: &str| {
         if holds { Ok(()) } else { Err(Failure::new("law", expected, "none")) }
     };
     let documented = cases.iter().all(|s| !s.op.def().docs().trim().is_empty());
     let differentiable = |s: &&&Sample| s.op.def().derivative() != Derivative::Zero;
-    let moves = |l: &Literal| l.dtype().is_differentiable() && l.shape().rank() > 0 && !l.data().is_empty();
-    let smooth = |s: &&Sample| s.smooth && s.ins.iter().any(moves);
+    let has_slope =
+        |l: &Literal| l.dtype().is_differentiable() && l.shape().rank() > 0 && !l.data().is_empty();
+    let smooth = |s: &&Sample| s.smooth && s.ins.iter().any(has_slope);
     vec![
         law(!cases.is_empty(), "a sample"),
         law(!errors.is_empty(), "an error sample"),

@@ -6,8 +6,8 @@ use gradus_ir::literal::Data;
 use gradus_ir::{C, DType, Literal, Shape};
 use std::fmt;
 
-/// The allowed difference of a value from the expected one. Integers and booleans must always be equal. NaN equals
-/// NaN, an infinity equals itself, and 0 equals -0.
+/// The allowed difference of a value from the expected one. Integers and booleans must always be equal. NaN
+/// equals NaN, an infinity equals itself, and 0 equals -0.
 #[derive(Clone, Copy, Debug)]
 pub enum Allowed<'a> {
     /// No difference.
@@ -99,7 +99,8 @@ fn exceeds(off: f64, limit: f64) -> bool {
     off.is_nan() || off > limit.max(0.0)
 }
 
-/// Distance of two numbers: 0 between equal infinities or two NaNs, NaN if only one is NaN.
+/// Returns the distance of two numbers: 0 between equal infinities or two NaNs, NaN if the numbers differ and
+/// one is not finite.
 fn distance(x: f64, y: f64) -> f64 {
     if x == y || (x.is_nan() && y.is_nan()) {
         0.0
@@ -110,12 +111,13 @@ fn distance(x: f64, y: f64) -> f64 {
     }
 }
 
-/// The Euclidean distance over the parts. A number with a NaN part counts as NaN, regardless of its other part.
+/// Returns the Euclidean distance over the parts. A number with a NaN part counts as NaN, regardless of its
+/// other part.
 fn complex_distance(x: C, y: C) -> f64 {
     if x.is_nan() && y.is_nan() { 0.0 } else { distance(x.re, y.re).hypot(distance(x.im, y.im)) }
 }
 
-/// The largest finite magnitude, 0 if there is none.
+/// Returns the largest finite magnitude, or 0 if there is none.
 pub fn largest(x: &Literal) -> f64 {
     let finite = |a: f64, b: f64| if b.is_finite() { a.max(b) } else { a };
     match x.data() {
@@ -125,7 +127,7 @@ pub fn largest(x: &Literal) -> f64 {
     }
 }
 
-/// Distance between neighbouring numbers of a float dtype at a magnitude; 0 for other dtypes.
+/// Returns the distance between neighbouring numbers of a float dtype at a magnitude; 0 for other dtypes.
 pub fn ulp(dtype: DType, magnitude: f64) -> f64 {
     if dtype.epsilon() == 0.0 {
         return 0.0;
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_name_the_place_and_both_values() {
+    fn messages_name_the_index_and_both_values() {
         let x = Literal::floats(DType::F64, [2, 3], vec![1.0; 6]).unwrap();
         let y = Literal::floats(DType::F64, [2, 3], vec![1.0, 1.0, 1.0, 1.0, 1.0, 1.5]).unwrap();
         let message = compare(&x, &y, Allowed::Relative(1e-3)).unwrap_err().to_string();

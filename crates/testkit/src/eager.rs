@@ -1,5 +1,5 @@
-//! Checks of a function over tensors, run eagerly: it must equal its own trace, in value and gradient, for any layout
-//! of its operands.
+//! Checks of a function over tensors, run eagerly: it must equal its own trace, in value and gradient, for
+//! any layout of its operands.
 
 use crate::Failure;
 use crate::compare::{Allowed, compare, largest};
@@ -14,22 +14,22 @@ pub type Function<'a> = &'a dyn Fn(&[Tensor]) -> Vec<Tensor>;
 /// Allowed difference relative to the largest element, for the rounding of each eager call on `f64` operands.
 const WITHIN: f64 = 1e-11;
 
-/// Allowed absolute difference: the rounding of operands around 1 where everything cancels.
+/// Allowed absolute difference, for the rounding of operands around 1 where the result cancels.
 const NOISE: f64 = 1e-14;
 
-/// A way to lay out a tensor in memory, by name.
+/// The name of a memory layout, and a function that copies a tensor to it.
 type LayoutVariant = (&'static str, fn(&Tensor) -> Tensor);
 
-fn text(check: &str, e: gradus_ir::Error) -> Failure {
+fn error(check: &str, e: gradus_ir::Error) -> Failure {
     Failure::new(check, "a value", format!("error: {e}"))
 }
 
-fn same(check: &str, expected: &[Literal], found: &[Tensor]) -> Result<(), Failure> {
+fn check_equal(check: &str, expected: &[Literal], found: &[Tensor]) -> Result<(), Failure> {
     if expected.len() != found.len() {
         return Err(Failure::new(check, format!("{} results", expected.len()), found.len()));
     }
     for (k, (right, t)) in expected.iter().zip(found).enumerate() {
-        let found = t.to_literal().map_err(|e| text(check, e))?;
+        let found = t.to_literal().map_err(|e| error(check, e))?;
         let limit = WITHIN * largest(right).max(largest(&found)) + NOISE;
         compare(right, &found, Allowed::Each(&vec![limit; right.data().len()]))
             .map_err(|d| Failure::new(check, format!("result {k} as traced"), d))?;
@@ -40,21 +40,22 @@ fn same(check: &str, expected: &[Literal], found: &[Tensor]) -> Result<(), Failu
 /// Makes all checks. Returns the traced graph for further checks.
 pub fn all(f: Function<'_>, ins: &[Literal]) -> Result<Graph, Failure> {
     let tensors: Vec<Tensor> = ins.iter().map(Tensor::from_literal).collect();
-    let graph = trace(&tensors.iter().collect::<Vec<_>>(), |x| f(x)).map_err(|e| text("trace", e))?;
-    let values = reference::evaluate(&graph, ins).map_err(|e| text("reference", e))?;
-    same("eager = traced", &values, &f(&tensors))?;
+    let graph = trace(&tensors.iter().collect::<Vec<_>>(), |x| f(x)).map_err(|e| error("trace", e))?;
+    let values = reference::evaluate(&graph, ins).map_err(|e| error("reference", e))?;
+    check_equal("eager = traced", &values, &f(&tensors))?;
     layouts(f, ins, &values)?;
     gradients(f, ins, &graph)?;
     Ok(graph)
 }
 
-/// Checks that values are the same for operands with other memory layouts, and for operands that repeat one slice.
+/// Checks that values are the same for operands with other memory layouts, and for operands that repeat one
+/// slice.
 fn layouts(f: Function<'_>, ins: &[Literal], values: &[Literal]) -> Result<(), Failure> {
     let ways: [LayoutVariant; 3] =
         [("transposed", transposed), ("strided", strided), ("flipped", |t| t.flip(()).contiguous().flip(()))];
     for (name, way) in ways {
         let tensors: Vec<Tensor> = ins.iter().map(|l| way(&Tensor::from_literal(l))).collect();
-        same(&format!("{name} operands"), values, &f(&tensors))?;
+        check_equal(&format!("{name} operands"), values, &f(&tensors))?;
     }
     // Differentiable operands only: repeating indices or masks may not be a valid call.
     for i in
@@ -66,7 +67,7 @@ fn layouts(f: Function<'_>, ins: &[Literal], values: &[Literal]) -> Result<(), F
         let plain = f(&tensors).iter().map(|t| t.to_literal()).collect::<Result<Vec<_>, _>>();
         tensors[i] = repeated;
         match plain {
-            Ok(plain) => same("broadcast operands", &plain, &f(&tensors))?,
+            Ok(plain) => check_equal("broadcast operands", &plain, &f(&tensors))?,
             // Equal rows may have no result, as a singular matrix has no inverse. Then the call must fail for
             // every layout.
             Err(e) if matches!(e.kind(), Kind::Value { .. }) => {
@@ -74,26 +75,26 @@ fn layouts(f: Function<'_>, ins: &[Literal], values: &[Literal]) -> Result<(), F
                     return Err(Failure::new("broadcast operands", format!("error: {e}"), "a value"));
                 }
             }
-            Err(e) => return Err(text("broadcast operands", e)),
+            Err(e) => return Err(error("broadcast operands", e)),
         }
     }
     Ok(())
 }
 
-/// The same elements in column-major order.
+/// Copies the elements in column-major order.
 fn transposed(t: &Tensor) -> Tensor {
     let backwards: Vec<isize> = (0..t.rank() as isize).rev().collect();
     t.permute(backwards.clone()).contiguous().permute(backwards)
 }
 
-/// The same elements as every other element of a larger tensor.
+/// Copies the elements to every second element of a larger tensor.
 fn strided(t: &Tensor) -> Tensor {
     let wide = Tensor::stack(&[t, t], -1);
     let last = wide.rank() as isize - 1;
     wide.narrow(last, 1, 1).squeeze(last)
 }
 
-/// Checks that backward passes of first and second order equal the graph's.
+/// Checks that backward passes of first and second order equal the vjp graphs.
 fn gradients(f: Function<'_>, ins: &[Literal], graph: &Graph) -> Result<(), Failure> {
     let wrt: Vec<usize> = (0..ins.len()).filter(|&i| ins[i].dtype().is_differentiable()).collect();
     let outs: Vec<usize> = graph
@@ -108,9 +109,9 @@ fn gradients(f: Function<'_>, ins: &[Literal], graph: &Graph) -> Result<(), Fail
     }
     let mut random = Random::of(graph);
     let seeds: Vec<Literal> = outs.iter().map(|&k| random.literal(&graph.output_avals()[k])).collect();
-    let vjp = transform::vjp(graph, &wrt).map_err(|e| text("vjp", e))?;
+    let vjp = transform::vjp(graph, &wrt).map_err(|e| error("vjp", e))?;
     let point: Vec<Literal> = ins.iter().chain(&seeds).cloned().collect();
-    let first = reference::evaluate(&vjp, &point).map_err(|e| text("vjp", e))?;
+    let first = reference::evaluate(&vjp, &point).map_err(|e| error("vjp", e))?;
 
     let leaf = |l: &Literal| {
         let t = Tensor::from_literal(l);
@@ -124,23 +125,23 @@ fn gradients(f: Function<'_>, ins: &[Literal], graph: &Graph) -> Result<(), Fail
     let targets: Vec<&Tensor> = wrt.iter().map(|&i| &leaves[i]).collect();
     let how = Backward { create_graph: true, allow_unused: true, ..Backward::default() };
     let seed_refs: Vec<Option<&Tensor>> = seed_tensors.iter().map(Some).collect();
-    let grads = grad(&roots, &seed_refs, &targets, how).map_err(|e| text("backward", e))?;
+    let grads = grad(&roots, &seed_refs, &targets, how).map_err(|e| error("backward", e))?;
     let found: Vec<Tensor> =
         grads.into_iter().zip(&targets).map(|(g, t)| g.unwrap_or_else(|| t.zeros_like().detach())).collect();
-    same("backward = vjp", &first, &found)?;
+    check_equal("backward = vjp", &first, &found)?;
 
     // The gradient of the gradients, contracted with other random cotangents.
     let seconds: Vec<Literal> = first.iter().map(|g| random.literal(g.aval())).collect();
-    let twice = transform::vjp(&vjp, &wrt).map_err(|e| text("vjp of vjp", e))?;
+    let twice = transform::vjp(&vjp, &wrt).map_err(|e| error("vjp of vjp", e))?;
     let point: Vec<Literal> = point.iter().chain(&seconds).cloned().collect();
-    let second = reference::evaluate(&twice, &point).map_err(|e| text("vjp of vjp", e))?;
+    let second = reference::evaluate(&twice, &point).map_err(|e| error("vjp of vjp", e))?;
     let flowing: Vec<usize> = (0..found.len()).filter(|&k| found[k].requires_grad()).collect();
     let roots: Vec<&Tensor> = flowing.iter().map(|&k| &found[k]).collect();
     let seed_tensors: Vec<Tensor> = flowing.iter().map(|&k| Tensor::from_literal(&seconds[k])).collect();
     let seed_refs: Vec<Option<&Tensor>> = seed_tensors.iter().map(Some).collect();
     let how = Backward { allow_unused: true, ..Backward::default() };
-    let grads = grad(&roots, &seed_refs, &targets, how).map_err(|e| text("backward twice", e))?;
+    let grads = grad(&roots, &seed_refs, &targets, how).map_err(|e| error("backward twice", e))?;
     let found: Vec<Tensor> =
         grads.into_iter().zip(&targets).map(|(g, t)| g.unwrap_or_else(|| t.zeros_like().detach())).collect();
-    same("backward twice = vjp of vjp", &second, &found)
+    check_equal("backward twice = vjp of vjp", &second, &found)
 }

@@ -15,17 +15,20 @@ pub fn full() -> bool {
     std::env::var_os("GRADUS_KIT").is_some_and(|kit| kit == "full")
 }
 
-/// Returns all cases in a full run. Otherwise returns, for every key, the first cases and every sixth of the others.
+/// Returns all cases in a full run. Otherwise returns, for every key, the first cases and every sixth of the
+/// others.
 pub fn select<T, K: Eq + Hash>(cases: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     chosen(cases, key, |count| count <= FIRST || count.is_multiple_of(STRIDE))
 }
 
-/// Returns all cases in a full run. Otherwise returns the first case of every key, for devices on which each case compiles kernels.
+/// Returns all cases in a full run. Otherwise returns the first case of every key, for devices on which each
+/// case compiles kernels.
 pub fn first<T, K: Eq + Hash>(cases: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     chosen(cases, key, |count| count == 1)
 }
 
-/// Returns all cases in a full run, otherwise those whose number within their key, counted from 1, is accepted.
+/// Returns all cases in a full run, otherwise those whose number within their key, counted from 1, is
+/// accepted.
 fn chosen<T, K: Eq + Hash>(cases: Vec<T>, key: impl Fn(&T) -> K, accepted: impl Fn(usize) -> bool) -> Vec<T> {
     if full() {
         return cases;

@@ -1,11 +1,12 @@
 //! Generic checks for every op, transform and device.
 //!
-//! [`checks`] holds the checks of one graph at one point. They concern its types, its text, its derivatives of
-//! first and second order, other dtypes, and a device that evaluates it. [`catalog`] applies them to every sample
-//! of every op; [`random_graphs`] to compositions of ops; [`faults`] are wrong ops that the checks must detect.
+//! [`checks`] holds the checks of one graph at one point. They concern its types, its text, its first three
+//! derivatives, batches, other dtypes, and a device that evaluates it. [`catalog`] applies them to every
+//! sample of every op; [`random_graphs`] to compositions of ops; [`faults`] are wrong ops that the checks
+//! must detect.
 //!
-//! The reference evaluator defines the expected values. Gradients are checked in `f64`, with random tangents and
-//! cotangents: with a cotangent of ones and equal extents, a permutation transposed by itself would pass.
+//! The reference evaluator defines the expected values. Gradients are checked in `f64`, with random tangents
+//! and cotangents: with a cotangent of ones and equal extents, a permutation transposed by itself would pass.
 #![forbid(unsafe_code)]
 
 pub mod catalog;

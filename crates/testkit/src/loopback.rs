@@ -1,6 +1,7 @@
 //! Loopback: a test device that runs programs on the CPU but stores tensors in a private table.
-//! The host has no pointer into that table, so code that assumes host memory fails. Programs run when something is read. New
-//! memory has a fixed pattern, `f64` is unsupported, reads are counted, and an allocation can be made to fail.
+//! The host has no pointer into that table, so code that assumes host memory fails. Programs run when
+//! something is read. New memory has a fixed pattern, `f64` is unsupported, reads are counted, and an
+//! allocation can be made to fail.
 
 use gradus_compile::{Plan, Profile, Work};
 use gradus_cpu::{Cpu, PROFILE};
@@ -98,7 +99,7 @@ impl Loopback {
     /// Returns the bytes of all storages.
     pub fn used(&self) -> usize {
         let size = |entry: &Entry| if let Entry::Bytes(bytes) = entry { bytes.len() } else { 0 };
-        self.state().drained().memory.values().map(size).sum()
+        self.state().drain().memory.values().map(size).sum()
     }
 
     /// Makes the `n`-th allocation from now on fail; 0 disables failures.
@@ -144,7 +145,7 @@ impl State {
     }
 
     /// Runs all queued jobs.
-    fn drained(&mut self) -> &mut State {
+    fn drain(&mut self) -> &mut State {
         for job in std::mem::take(&mut self.queue) {
             match job {
                 Job::Free(key) => {
@@ -226,7 +227,7 @@ impl Device for Loopback {
         self.reads.fetch_add(1, Ordering::Relaxed);
         let keys: Result<Vec<u64>> = parts.iter().map(|(storage, _)| self.key(storage)).collect();
         let mut state = self.state();
-        let state = state.drained();
+        let state = state.drain();
         if let Some(e) = state.failed.take() {
             return Pending::ready(Err(e));
         }
@@ -247,7 +248,7 @@ impl Device for Loopback {
     fn prepare(&self, plan: Plan, request: &Request<'_>) -> Result<Arc<dyn Executable>> {
         let sizes = plan.outputs.iter().map(|&b| plan.buffers[b].bytes()).collect();
         let ready = Cpu.prepare(plan, request)?;
-        let device = self.itself.upgrade().ok_or_else(|| Error::verify("a device that is gone"))?;
+        let device = self.itself.upgrade().ok_or_else(|| Error::verify("the device was dropped"))?;
         Ok(Arc::new(Ready { device, ready, sizes, keeps: request.keeps.to_vec() }))
     }
 
@@ -284,7 +285,7 @@ impl Executable for Ready {
             Some(all) if all.len() - a.offset <= MOST_FROM_HOST => {
                 Ok(Operand::Host(all[a.offset..].to_vec()))
             }
-            Some(_) => Err(Error::device(&self.device.name, "was given a tensor of the host")),
+            Some(_) => Err(Error::device(&self.device.name, "was given a tensor in host memory")),
         };
         let ins: Vec<Operand> = arguments.iter().map(operand).collect::<Result<_>>()?;
         debug_assert!(arguments.iter().all(|a| [HOST, self.device.id].contains(&a.storage.device())));

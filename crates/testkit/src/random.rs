@@ -18,7 +18,7 @@ impl Random {
         Random(graph.canonical_hash() as u64)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -26,22 +26,22 @@ impl Random {
         x ^ (x >> 31)
     }
 
-    /// A number below `n` (0 for `n` = 0).
+    /// Returns a number below `n` (0 for `n` = 0).
     pub fn below(&mut self, n: usize) -> usize {
         (self.bits() % n.max(1) as u64) as usize
     }
 
-    /// A number from 0 up to but excluding 1.
+    /// Returns a number from 0 up to but excluding 1.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number around 0 with variance 1, roughly normal, within 3.5.
+    /// Returns a roughly normal number: mean 0, variance 1, magnitude below 3.5.
     pub fn normal(&mut self) -> f64 {
         (0..4).map(|_| self.unit() - 0.5).sum::<f64>() * 3f64.sqrt()
     }
 
-    /// A value of a type: normal floats and complex numbers, small integers, booleans.
+    /// Returns a value of a type: normal floats and complex numbers, small integers, booleans.
     pub fn literal(&mut self, aval: &Aval) -> Literal {
         let n = aval.shape.numel();
         let data: Data = match aval.dtype.class() {
@@ -54,7 +54,7 @@ impl Random {
         Literal::new(aval.clone(), data).expect("a literal of its own type").rounded()
     }
 
-    /// A value for each type.
+    /// Returns a value for each type.
     pub fn literals<'a>(&mut self, avals: impl IntoIterator<Item = &'a Aval>) -> Vec<Literal> {
         avals.into_iter().map(|a| self.literal(a)).collect()
     }

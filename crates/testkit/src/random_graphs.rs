@@ -1,8 +1,9 @@
-//! Random graphs of several catalog ops, generated from numbers: compositions find errors that single ops do not.
+//! Random graphs of several catalog ops, generated from numbers: compositions find errors that single ops do
+//! not.
 //!
 //! Graphs contain scans, loops with a condition and switches, whose bodies are generated in the same way.
-//! A [`Recipe`] is a list of numbers, so that a failing one can be shortened and kept. Values are evaluated while the
-//! graph grows, and large or non-finite ones are left out, so that graphs stay well conditioned.
+//! A [`Recipe`] is a list of numbers, so that a failing one can be shortened and kept. Values are evaluated
+//! while the graph grows, and large or non-finite ones are left out, so that graphs stay well conditioned.
 
 use crate::random::Random;
 use gradus_ir::graph::{Builder, Var};
@@ -25,8 +26,9 @@ use gradus_ir::ops::{Combine, complex};
 use gradus_ir::{Aval, DType, Graph, Literal, Op, Result, Shape, reference};
 use std::sync::Arc;
 
-/// Largest magnitude and number of elements of a value that is kept.
+/// Largest magnitude of a value that is kept.
 const LARGEST: f64 = 8.0;
+/// Largest number of elements of a value that is kept.
 const ELEMENTS: usize = 64;
 
 /// Pointwise ops that are smooth on all reals and do not grow fast.
@@ -56,7 +58,7 @@ const SMOOTH_OPS: &[&str] = &[
 pub struct Recipe {
     /// Seeds the inputs and constants.
     pub seed: u64,
-    /// One op each: which op, on which operands, and how.
+    /// Four numbers for each op: its kind, its two operands, and its attributes.
     pub steps: Vec<[u16; 4]>,
     /// If true, uses smooth ops only.
     pub smooth: bool,
@@ -76,6 +78,7 @@ struct Grower<'g> {
     random: Random,
     values: Vec<(Var<'g>, Literal)>,
     smooth: bool,
+    /// If true, the graph is the body of another op.
     nested: bool,
     /// The dtype of its floats.
     dtype: DType,
@@ -109,13 +112,13 @@ impl Recipe {
     }
 }
 
-/// Up to three axes, mostly of extents 1 to 3, sometimes 0.
+/// Returns a random shape of up to three axes, mostly of extents 1 to 3, sometimes 0.
 fn shape(random: &mut Random) -> Shape {
     (0..random.below(4)).map(|_| [0, 1, 1, 2, 2, 2, 3, 3, 3, 3][random.below(10)]).collect()
 }
 
 impl<'g> Grower<'g> {
-    /// Adds an op, unless it does not fit or its values would be badly conditioned.
+    /// Adds an op, unless its operands do not fit or its results are too large.
     fn step(&mut self, [kind, first, second, how]: [u16; 4]) {
         // Choose one of the latest values half of the time, so that graphs become deep and not only wide.
         let (count, first) = (self.values.len(), first as usize);
@@ -145,7 +148,8 @@ impl<'g> Grower<'g> {
         }
     }
 
-    /// Adds an op of one or more results and keeps the real ones. Returns the first result.
+    /// Adds an op and keeps its real results. Returns the first result, or `None` if the operands do not fit
+    /// or a result is too large.
     fn keep(&mut self, op: impl Into<Op>, operands: &[(Var<'g>, Literal)]) -> Option<(Var<'g>, Literal)> {
         let op = op.into();
         let (vars, literals): (Vec<Var<'g>>, Vec<Literal>) = operands.iter().cloned().unzip();
@@ -169,7 +173,7 @@ impl<'g> Grower<'g> {
         (self.b.constant(value.clone()), value)
     }
 
-    /// Converts the value to the extents of another: broadcast if possible, else its sum, repeated.
+    /// Broadcasts a value to a shape; if that is not possible, broadcasts its sum.
     fn fit(&mut self, x: (Var<'g>, Literal), like: &Shape) -> Option<(Var<'g>, Literal)> {
         let all: Vec<usize> = (0..x.1.shape().rank()).collect();
         let x = match x.1.shape().broadcast(like) {
@@ -188,17 +192,17 @@ impl<'g> Grower<'g> {
             let plain = r.domain.is_empty() && r.float.is_some() && r.partials.is_some() && r.arity <= 2;
             if smooth { SMOOTH_OPS.contains(&r.name) } else { plain }
         };
-        let rows: Vec<&'static Pointwise> = pointwise::all().filter(fits).collect();
-        let row = rows[how % rows.len()];
+        let ops: Vec<&'static Pointwise> = pointwise::all().filter(fits).collect();
+        let op = ops[how % ops.len()];
         let shape = a.1.shape().clone();
         let mut operands = vec![a];
-        if row.arity == 2 {
+        if op.arity == 2 {
             match self.fit(b, &shape) {
                 Some(b) => operands.push(b),
                 None => return,
             }
         }
-        self.keep(row, &operands);
+        self.keep(op, &operands);
     }
 
     fn movement(&mut self, a: (Var<'g>, Literal), how: usize) {
@@ -241,7 +245,7 @@ impl<'g> Grower<'g> {
         }
     }
 
-    /// Labels from the end of one alphabet and the beginning of the other, shared where extents agree.
+    /// Contracts two values. Axes of equal extents share a label; `how` selects the labels of the result.
     fn dot(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
         let lhs: String = "abc".chars().take(a.1.shape().rank()).collect();
         let mut rhs = String::new();
@@ -252,8 +256,8 @@ impl<'g> Grower<'g> {
         let mut labels: Vec<char> = lhs.chars().chain(rhs.chars()).collect();
         labels.sort_unstable();
         labels.dedup();
-        let turn = how % labels.len().max(1);
-        labels.rotate_left(turn);
+        let shift = how % labels.len().max(1);
+        labels.rotate_left(shift);
         let out: String =
             labels.iter().enumerate().filter(|(i, _)| how >> i & 1 == 0).map(|(_, l)| l).collect();
         self.keep(Dot::new(lhs, rhs, out), &[a, b]);
@@ -293,7 +297,7 @@ impl<'g> Grower<'g> {
         let shape = a.1.shape().clone();
         let Some(b) = self.fit(b, &shape) else { return };
         let mask = self.random.literal(&Aval::new(DType::Bool, shape));
-        // A condition computed from the values would be a jump where they cross.
+        // With a condition computed from the values, the result would jump where they cross.
         let mask = match self.smooth {
             true => Some(self.constant(mask)),
             false => self.keep(&pointwise::compare::gt, &[a.clone(), b.clone()]),
@@ -303,7 +307,7 @@ impl<'g> Grower<'g> {
         }
     }
 
-    /// A region generated in the same way over the two values.
+    /// Adds a region over the two values, whose body is generated in the same way.
     fn region(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
         if self.nested && !how.is_multiple_of(4) {
             return;
@@ -339,8 +343,8 @@ impl<'g> Grower<'g> {
         let Some(b) = self.fit(b, &shape) else { return };
         let Some(z) = self.keep(complex::Complex {}, &[a.clone(), b]) else { return };
         let Some(square) = self.keep(&pointwise::arith::mul, &[z.clone(), z.clone()]) else { return };
-        let Some(turned) = self.keep(complex::Conj {}, &[square]) else { return };
-        let Some(product) = self.keep(&pointwise::arith::mul, &[turned, z]) else { return };
+        let Some(conjugate) = self.keep(complex::Conj {}, &[square]) else { return };
+        let Some(product) = self.keep(&pointwise::arith::mul, &[conjugate, z]) else { return };
         self.keep(complex::Re {}, std::slice::from_ref(&product));
         self.keep(complex::Im {}, &[product]);
     }
@@ -367,7 +371,8 @@ impl<'g> Grower<'g> {
         self.keep(conv, &[x, w]);
     }
 
-    /// A graph over the operands whose results are the tanh of its last value, with the extents `like`, and another value.
+    /// Makes a graph over the operands. Its results are the tanh of its last value, with the extents `like`,
+    /// and another value.
     fn body(&mut self, operands: &[Literal], like: &Shape, how: usize) -> Option<Graph> {
         let inner = Builder::new();
         let names = ["a", "b", "c"];
@@ -381,16 +386,16 @@ impl<'g> Grower<'g> {
         }
         let (last, middle) = (grower.values.last()?.clone(), grower.values.len() / 2);
         let fitted = grower.fit(last, like)?;
-        let bounded = grower.keep(pointwise::all().find(|row| row.name == "tanh")?, &[fitted])?;
+        let bounded = grower.keep(pointwise::all().find(|op| op.name == "tanh")?, &[fitted])?;
         inner.finish(&[bounded.0, grower.values[middle].0]).ok()
     }
 
-    /// Returns true if a body may contain another one: one time in four.
+    /// Returns true if no further body may be added: inside of another body, in three of four cases.
     fn too_deep(&self, how: usize) -> bool {
         self.nested && !how.is_multiple_of(4)
     }
 
-    /// Iterates over the first axis of one value. The other one is shared and is the initial carry.
+    /// Adds a scan over the first axis of one value. The other value is shared, and is the initial carry.
     fn scan(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
         let (length, slice) = (a.1.shape()[0], Shape::from(&a.1.shape()[1..]));
         let carry = if self.too_deep(how) { None } else { self.fit(b.clone(), &slice) };
@@ -401,7 +406,7 @@ impl<'g> Grower<'g> {
         self.keep(scan, &[b, carry, a]);
     }
 
-    /// A loop that ends by a count, in graphs with kinks also by the values of the carry.
+    /// Adds a loop that ends by a count; in graphs with kinks, the values of the carry can end it too.
     fn repeat(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
         if self.too_deep(how) {
             return;
@@ -427,7 +432,8 @@ impl<'g> Grower<'g> {
         self.keep(While { condition, body, shared: 1, bound: 4 }, &[b, a, count]);
     }
 
-    /// Chooses one of two graphs over the values, in graphs with kinks by the values themselves.
+    /// Adds a switch between two graphs over the values. In graphs with kinks, the values determine the
+    /// branch.
     fn switch(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
         if self.too_deep(how) {
             return;
@@ -456,7 +462,7 @@ impl<'g> Grower<'g> {
         }
     }
 
-    /// 1 if the sum of one value exceeds that of the other, else 0.
+    /// Returns 1 if the sum of the first value exceeds that of the second, else 0.
     fn comparison(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal)) -> Option<(Var<'g>, Literal)> {
         let mut sums = Vec::new();
         for x in [a, b] {

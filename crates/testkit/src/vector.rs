@@ -3,7 +3,7 @@
 use gradus_ir::literal::Data;
 use gradus_ir::{C, Literal};
 
-/// `Σ factor · value`, element by element; integers are taken unchanged from the first term.
+/// Returns `Σ factor · value`, element by element; integers are taken unchanged from the first term.
 pub fn combine(terms: &[(f64, &Literal)]) -> Literal {
     let Some((_, first)) = terms.first() else { return Literal::scalar(gradus_ir::DType::F64, 0.0) };
     let n = first.data().len();
@@ -19,7 +19,7 @@ pub fn combine(terms: &[(f64, &Literal)]) -> Literal {
     Literal::new(first.aval().clone(), data).unwrap_or_else(|_| (*first).clone())
 }
 
-/// Zeros where `mask` is NaN, elsewhere the value.
+/// Replaces elements by zeros where `mask` is NaN.
 pub fn zero_where_nan(value: &Literal, mask: &Literal) -> Literal {
     let data: Data = match (value.data(), mask.data()) {
         (Data::F(v), Data::F(m)) => v
@@ -39,7 +39,7 @@ pub fn zero_where_nan(value: &Literal, mask: &Literal) -> Literal {
     Literal::new(value.aval().clone(), data).unwrap_or_else(|_| value.clone())
 }
 
-/// The real inner product, and the sum of the magnitudes of its terms, to which rounding is relative.
+/// Returns the real inner product, and the sum of the magnitudes of its terms, to which rounding is relative.
 pub fn inner(a: &[Literal], b: &[Literal]) -> (f64, f64) {
     let (mut sum, mut scale) = (0.0, 0.0);
     let mut add = |term: f64, size: f64| {
@@ -56,7 +56,7 @@ pub fn inner(a: &[Literal], b: &[Literal]) -> (f64, f64) {
     (sum, scale)
 }
 
-/// The sum of all magnitudes.
+/// Returns the sum of all magnitudes.
 pub fn size(values: &[Literal]) -> f64 {
     let one = |l: &Literal| {
         l.f().iter().map(|x| x.abs()).sum::<f64>() + l.c().iter().map(|z| z.norm()).sum::<f64>()

@@ -36,7 +36,7 @@ fn pointwise_ops() {
     passes(&ops);
 }
 
-/// Walks op by op and sums up, so that all failures show at once and each under its op.
+/// Checks the ops one by one and fails at the end, so that the message shows all failures, each with its op.
 fn passes(names: &[&str]) {
     let mut failed = Vec::new();
     for name in names {

@@ -1,4 +1,5 @@
-//! The CPU device is the reference within every op's bound: each sample, its derivatives, and random graphs.
+//! Tests that the CPU device equals the reference within the bound of each op, for all samples, their
+//! derivatives, and random graphs.
 
 use gradus_ir::ops;
 use gradus_ir::{Graph, Literal, reference};
@@ -56,7 +57,7 @@ fn every_composite_and_its_gradient() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Fused, planned and poisoned graphs are the reference's, in f64 but for rounding.
+    /// Fused plans, with temporaries filled with 0xFF, give the results of the reference up to rounding.
     #[test]
     fn random_graphs(seed in any::<u64>(), steps in prop::collection::vec(any::<[u16; 4]>(), 5..=30)) {
         let Grown { graph, inputs } = Recipe { seed, steps, smooth: false }.grow().expect("a graph");

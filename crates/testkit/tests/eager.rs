@@ -1,4 +1,5 @@
-//! Every op and every composite: eager equals traced, and composites pass the checks that ops pass.
+//! Tests that every op and composite gives the same results eagerly and traced, and that composites pass the
+//! checks of ops.
 
 use gradus_ir::ops;
 use gradus_tensor::{Tensor, apply, func};

@@ -26,7 +26,7 @@ fn every_fault_is_caught_by_the_check_that_should() {
 }
 
 #[test]
-fn every_right_twin_passes() {
+fn every_correct_counterpart_passes() {
     for fault in faults() {
         let graph = graph_of(&fault.right, &fault.ins).expect(fault.what);
         if let Err(f) = checks::all(&graph, &fault.ins, fault.smooth) {
@@ -35,7 +35,8 @@ fn every_right_twin_passes() {
     }
 }
 
-/// Why cotangents are random: with ones on equal extents, a permutation transposed by itself goes unseen.
+/// The reason for random cotangents: with ones and equal extents, a permutation transposed by itself would
+/// pass.
 #[test]
 fn ones_would_not_catch_a_permutation_transposed_by_itself() {
     let permute = Op::from(Permute { axes: vec![1, 2, 0] });
@@ -55,7 +56,7 @@ fn ones_would_not_catch_a_permutation_transposed_by_itself() {
 
 type Change = fn(f64) -> f64;
 
-/// Evaluators that are wrong in one way each.
+/// Each evaluator is wrong in one way.
 #[test]
 fn a_wrong_device_is_caught() {
     let mut s = Samples::default();
@@ -95,7 +96,7 @@ fn a_wrong_device_is_caught() {
     }
 }
 
-/// A device that loses NaN passes ordinary samples; the special values show it.
+/// Only special values detect a device that loses NaN.
 #[test]
 fn a_device_that_loses_nan_is_caught() {
     let mut s = Samples::default();
@@ -119,7 +120,7 @@ fn failures_name_the_operand() {
     assert!(f.to_string().contains("rule_of_one_operand(x0, x1)"), "{f}");
 }
 
-/// A gradient of another type than its operand is an error, never broadcast away.
+/// A gradient of another type than its operand is an error, also if it could be broadcast.
 #[test]
 fn gradients_of_another_type_are_refused() {
     let fault = faults().into_iter().find(|f| f.wrong.name() == "dropped_unbroadcast").unwrap();

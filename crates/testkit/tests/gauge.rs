@@ -1,5 +1,5 @@
-//! Factorisations by functions that do not depend on phases, signs and order: each such function of the factors passes
-//! every check, and equals a function of the matrix that knows nothing of factors, in value, slope and curvature.
+//! Tests factorisations by functions of the factors that do not depend on phases, signs and order. Each
+//! passes every check. Most equal a function that is computed without factors, in value, slope and curvature.
 
 use gradus_ir::ops::Samples;
 use gradus_ir::{DType, Graph, Literal, reference, transform};
@@ -32,7 +32,7 @@ const SQUARE: &[&[usize]] = &[&[3, 3], &[2, 2, 2]];
 const TALL: &[&[usize]] = &[&[3, 2], &[2, 3, 2], &[3, 3]];
 const WIDE: &[&[usize]] = &[&[2, 3], &[2, 2, 3]];
 
-/// `V f(w) back`, one number for each column of `V`.
+/// Returns `V diag(w) back`.
 fn weighed(v: &Tensor, w: &Tensor, back: &Tensor) -> Tensor {
     (v * &w.unsqueeze(-2)).matmul(back)
 }
@@ -62,7 +62,7 @@ fn by_qr(x: &Tensor) -> Tensor {
     q.matmul(&r)
 }
 
-/// `X Xᴴ`: of orthonormal columns, the projection on their span.
+/// Returns `X Xᴴ`. If the columns are orthonormal, it is the projection on their span.
 fn times_adjoint(x: &Tensor) -> Tensor {
     x.matmul(&x.adjoint())
 }
@@ -71,7 +71,7 @@ fn complex(x: &Tensor) -> Tensor {
     x.to_dtype(DType::C128)
 }
 
-/// The projection on the first column.
+/// Returns the projection on the first column.
 fn first(v: &Tensor) -> Tensor {
     times_adjoint(&v.narrow(-1, 0, 1))
 }
@@ -84,7 +84,7 @@ fn hermitian(x: &Tensor) -> Tensor {
     (x + &x.adjoint()) * 0.5
 }
 
-/// Every check of a function of factors: eager is traced, both modes, three orders, batches.
+/// Makes every check of a function of factors.
 #[track_caller]
 fn invariant(shapes: &[&[usize]], f: Function) {
     for a in matrices(shapes) {
@@ -95,7 +95,7 @@ fn invariant(shapes: &[&[usize]], f: Function) {
     }
 }
 
-/// Value, tangent, gradient and second derivatives at random directions.
+/// Returns the value, tangent, gradient and second derivatives along random directions.
 fn orders(graph: &Graph, a: &Literal) -> Vec<Literal> {
     let mut random = Random::new(3);
     let (t, u) = (random.literal(a.aval()), random.literal(a.aval()));
@@ -110,7 +110,7 @@ fn orders(graph: &Graph, a: &Literal) -> Vec<Literal> {
     [value(&forward, &[a, &t]), value(&twice, &[a, &c, &u]), value(&back, &[a, &c, &u])].concat()
 }
 
-/// Every check, and the same function of the matrix without factors.
+/// Makes every check of `f`, and compares it with `right`, the same function without factors.
 #[track_caller]
 fn equals(shapes: &[&[usize]], f: Function, right: Function) {
     invariant(shapes, f);
@@ -166,7 +166,7 @@ fn spans_of_columns() {
     equals(WIDE, |x| times_adjoint(&x.svd().2.adjoint()), |x| x.pinv().matmul(x));
 }
 
-/// Single vectors have no such twin: projections, and moduli of entries.
+/// Functions of single vectors, which cannot be computed without factors: projections, and moduli of entries.
 #[test]
 fn projections_and_moduli() {
     for shapes in [TALL, WIDE] {

@@ -1,4 +1,5 @@
-//! Structural ops under random attributes: if inference accepts them, evaluation and derivatives must succeed.
+//! Structural ops under random attributes: if inference accepts them, evaluation and derivatives must
+//! succeed.
 
 use gradus_ir::ops::Combine;
 use gradus_ir::ops::conv::Conv;
@@ -16,7 +17,7 @@ use gradus_testkit::{Failure, checks};
 
 const CASES: u64 = 150;
 
-/// Random extents for `rank` axes.
+/// Returns random extents for `rank` axes.
 fn extents(r: &mut Random, rank: usize) -> Vec<usize> {
     (0..rank).map(|_| [0, 1, 1, 2, 2, 3, 4][r.below(7)]).collect()
 }
@@ -34,7 +35,7 @@ fn subset(r: &mut Random, rank: usize) -> Vec<usize> {
     (0..rank).filter(|_| r.below(2) == 0).collect()
 }
 
-/// Checks the cases that inference accepts; a fair part of them must be accepted.
+/// Checks the cases that inference accepts, which must be more than a fifth.
 fn fuzz(what: &str, make: impl Fn(&mut Random) -> (Op, Vec<Literal>)) {
     let mut accepted = 0;
     for seed in 0..CASES {
@@ -148,7 +149,7 @@ fn reductions() {
     });
 }
 
-/// Numbers that are far from each other, in random order.
+/// Returns numbers that are far from each other, in random order.
 fn apart(r: &mut Random, shape: &[usize]) -> Literal {
     let n: usize = shape.iter().product();
     let mut data: Vec<f64> = (0..n).map(|i| i as f64 * 0.3 - 1.0).collect();
@@ -219,7 +220,7 @@ fn indices() {
         let spliced: Vec<usize> =
             shape[..axis].iter().chain(&index).chain(&shape[axis + 1..]).copied().collect();
         let updates = apart(r, &spliced);
-        // Away from the base's values, which are multiples of the same step.
+        // Makes updates differ from the base's values, which are multiples of the same step.
         let shifted: Vec<f64> = updates.f().iter().map(|x| x * 1.1 + 0.04).collect();
         let updates = Literal::floats(DType::F64, &spliced[..], shifted).unwrap();
         let combine = [None, Some(Combine::Sum), Some(Combine::Max), Some(Combine::Min)][r.below(4)];

@@ -1,4 +1,5 @@
-//! The tests of the test kit, on every device: one program, because linking many takes longer than running them.
+//! The tests of the test kit, on every device: one program, because linking many takes longer than running
+//! them.
 
 mod catalog;
 mod cpu;

@@ -1,6 +1,7 @@
 //! Compares the reference evaluator with numbers computed independently.
 //!
-//! The other checks take the reference as the meaning; this is where the meaning itself is held.
+//! All other checks compare with the reference evaluator, so only these tests detect errors of the evaluator
+//! itself.
 
 use gradus_ir::ops::conv::Conv;
 use gradus_ir::ops::cumulate::Cumulate;
@@ -35,7 +36,7 @@ fn c(v: &[(f64, f64)]) -> Literal {
     Literal::new(Aval::new(DType::C128, [v.len()]), data).unwrap()
 }
 
-/// The op gives these results, bit for bit.
+/// Asserts that the op gives exactly these results.
 #[track_caller]
 fn gives(op: impl Into<Op>, ins: impl Into<Vec<Literal>>, outs: impl Into<Vec<Literal>>) {
     let op = op.into();
@@ -88,9 +89,9 @@ fn reductions() {
     let bytes = i(DType::U8, &[3], &[200, 100, 3]);
     gives(Sum { axes: vec![0] }, [bytes.clone()], [i(DType::U8, &[], &[47])]);
     gives(Prod { axes: vec![0] }, [bytes], [i(DType::U8, &[], &[96])]);
-    let truths = i(DType::Bool, &[2, 2], &[1, 0, 1, 1]);
-    gives(Max { axes: vec![1] }, [truths.clone()], [i(DType::Bool, &[2], &[1, 1])]);
-    gives(Min { axes: vec![1] }, [truths], [i(DType::Bool, &[2], &[0, 1])]);
+    let bools = i(DType::Bool, &[2, 2], &[1, 0, 1, 1]);
+    gives(Max { axes: vec![1] }, [bools.clone()], [i(DType::Bool, &[2], &[1, 1])]);
+    gives(Min { axes: vec![1] }, [bools], [i(DType::Bool, &[2], &[0, 1])]);
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn indices() {
     }
 }
 
-/// The documented sum, written as loops over all of it.
+/// Compares with the documented sum, computed by plain loops.
 #[test]
 fn convolution() {
     let mut r = Random::new(3);
@@ -285,7 +286,7 @@ fn rounding() {
     assert_eq!(DType::F16.round(-65520.0), -INF);
 }
 
-/// Every number of the narrow formats is itself, and the middle of neighbours goes to the even one.
+/// Every number of a narrow format rounds to itself, and the midpoint of two neighbours to the even one.
 #[test]
 fn rounding_of_every_half() {
     for (dtype, fraction, top) in [(DType::F16, 10, 31), (DType::BF16, 7, 255)] {

@@ -1,4 +1,4 @@
-//! The checks on random compositions of catalog ops.
+//! Checks random compositions of catalog ops.
 
 use gradus_testkit::random::Random;
 use gradus_testkit::random_graphs::Recipe;
@@ -6,8 +6,8 @@ use gradus_testkit::{checks, extent};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-/// A quarter of `PROPTEST_CASES` (64 by default) in a full run, a sixteenth of it in the short form. Failing recipes are
-/// kept next to this file and tried first in the next run.
+/// Runs a quarter of `PROPTEST_CASES` (by default 64) in a full run, a sixteenth in the short form. Failing
+/// recipes are kept next to this file and tried first in the next run.
 fn config() -> ProptestConfig {
     let kept = FileFailurePersistence::Direct("tests/random_graphs.proptest-regressions");
     let usual = ProptestConfig::default();

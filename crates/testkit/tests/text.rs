@@ -120,7 +120,8 @@ fn a_region_without_results_is_refused() {
     assert!(message.contains("results"), "{message}");
 }
 
-/// Cuts, doublings and exchanges of characters in the text of every sample: an error or a good graph.
+/// The text of every sample with a character inserted, removed or swapped, or cut off, is an error or a valid
+/// graph.
 #[test]
 fn broken_text_is_an_error() {
     let mut random = Random::new(1);

@@ -1,4 +1,5 @@
-//! A chapter as HTML: Markdown by `pulldown-cmark`, headings with anchors, links between chapters, pictures, navigation.
+//! Renders chapters as HTML: Markdown by `pulldown-cmark`, headings with anchors, links between chapters,
+//! pictures, navigation.
 
 use super::pictures::{Pictures, Show};
 use super::summary::{Chapter, Entry, address};
@@ -21,13 +22,14 @@ pub(crate) struct Heading {
     pub(crate) level: u8,
 }
 
-/// The language of a code block and the words after it: `eq mlp.eq picture`.
+/// Returns the language of a code block and the words after it: `eq mlp.eq picture`.
 pub(crate) fn fence(info: &str) -> (&str, Vec<&str>) {
     let mut words = info.split([' ', ',']).filter(|word| !word.is_empty());
     (words.next().unwrap_or(""), words.collect())
 }
 
-/// Renders a chapter. `files` are the chapters of the book; links to other files of the repository become plain text.
+/// Renders a chapter. `files` are the chapters of the book; links to other files of the repository become
+/// plain text.
 pub(crate) fn render(
     file: &str,
     text: &str,
@@ -39,7 +41,7 @@ pub(crate) fn render(
     let parsed: Vec<Event<'_>> =
         Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).collect();
     let up = "../".repeat(file.matches('/').count());
-    let mut is_dead = false; // inside a link to a file that is not in the book
+    let mut in_source_link = false; // inside a link to a file that is not in the book
     let mut at = 0;
     while at < parsed.len() {
         match &parsed[at] {
@@ -65,13 +67,13 @@ pub(crate) fn render(
                 }
                 Link::Outside => events.push(parsed[at].clone()),
                 Link::Source(path) => {
-                    is_dead = true;
+                    in_source_link = true;
                     let path = path.replace('"', "&quot;");
                     events.push(Event::Html(format!("<span class=\"source\" title=\"{path}\">").into()));
                 }
             },
-            Event::End(TagEnd::Link) if is_dead => {
-                is_dead = false;
+            Event::End(TagEnd::Link) if in_source_link => {
+                in_source_link = false;
                 events.push(Event::Html("</span>".into()));
             }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
@@ -145,7 +147,7 @@ fn link(file: &str, target: &str, files: &BTreeSet<&str>) -> Link {
     }
 }
 
-/// The text of events up to the end of their heading or code block.
+/// Returns the text of events up to the end of their heading or code block.
 fn plain(events: &[Event<'_>]) -> String {
     let mut text = String::new();
     for event in events {
@@ -159,7 +161,7 @@ fn plain(events: &[Event<'_>]) -> String {
     text
 }
 
-/// The anchor of a heading: its letters and digits, with hyphens between words.
+/// Returns the anchor of a heading: its letters and digits, with hyphens between words.
 fn slug(text: &str) -> String {
     let kept = text.to_lowercase();
     let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
@@ -188,7 +190,7 @@ fn block(language: &str, words: &[&str], code: &str) -> String {
     };
     let file = words.iter().find(|word| word.contains('.')).map(|name| format!("{label} · {name}"));
     let label = file.as_deref().unwrap_or(label);
-    // Lines that rustdoc hides.
+    // Leaves out lines that rustdoc hides.
     let shown = code.lines().filter(|line| language != "rust" || !(line.starts_with("# ") || *line == "#"));
     let code = escape(&shown.collect::<Vec<_>>().join("\n"));
     format!(
@@ -207,7 +209,7 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A page of the book around its body.
+/// Returns a complete page of the book: table of contents, body, and links to the chapters before and after.
 pub(crate) fn document(
     title: &str,
     entries: &[Entry],
@@ -246,7 +248,7 @@ pub(crate) fn document(
     )
 }
 
-/// A page that redirects to another.
+/// Returns a page that redirects to another.
 pub(crate) fn redirect(url: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Gradus</title>\

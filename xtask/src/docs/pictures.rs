@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The folder of the book that pictures are in.
+/// Name of the book's folder of pictures.
 pub(crate) const FOLDER: &str = "pictures";
 
 /// Draws programs into the book.
@@ -53,7 +53,8 @@ impl Pictures {
         Ok(format!("{FOLDER}/{name}"))
     }
 
-    /// Draws a program of a page, picture `number` of it.
+    /// Draws the program that is picture `number` of a page; returns the path of the picture from the book's
+    /// root.
     pub(crate) fn of_text(
         &self,
         page: &str,

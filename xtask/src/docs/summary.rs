@@ -26,7 +26,8 @@ impl Entry {
     }
 }
 
-/// Reads `- [Title](file.md)` lines, nested by two spaces, and `# Part` headings; the first heading is the file's own.
+/// Reads `- [Title](file.md)` lines, nested by two spaces, and `# Part` headings; the first heading is the
+/// file's own.
 pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, String> {
     let mut entries = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -47,14 +48,14 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, String> {
     Ok(entries)
 }
 
-/// The title of the book.
+/// Returns the title of the book.
 pub(crate) fn title(toml: &str) -> Result<String, String> {
     let line = toml.lines().find_map(|line| line.strip_prefix("title = \""));
     let title = line.and_then(|rest| rest.strip_suffix('"'));
     title.map(str::to_owned).ok_or("docs/book.toml: no line `title = \"…\"`".to_owned())
 }
 
-/// The path of a chapter's page in the book.
+/// Returns the path of a chapter's page in the book.
 pub(crate) fn address(file: &str) -> String {
     format!("{}.html", file.strip_suffix(".md").unwrap_or(file))
 }

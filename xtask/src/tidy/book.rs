@@ -1,5 +1,5 @@
-//! Rule: the book is complete. Every page of `docs/` is in the table of contents, and every block of code is of a kind that some test
-//! runs.
+//! Rule: the book is complete. Every page of `docs/` is in the table of contents, and every block of code has
+//! a language that tests know.
 
 use crate::tree::{File, Tree, Violation};
 
@@ -40,7 +40,7 @@ pub(crate) fn complete(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Blocks of a kind that nothing runs.
+/// Finds blocks whose language is not in `KINDS`.
 fn blocks(file: &File) -> Vec<Violation> {
     let (mut found, mut is_open) = (Vec::new(), false);
     for (index, line) in file.text.lines().enumerate() {
@@ -48,7 +48,7 @@ fn blocks(file: &File) -> Vec<Violation> {
         is_open = !is_open;
         let kind = info.split([' ', ',']).next().unwrap_or_default();
         if is_open && !KINDS.contains(&kind) {
-            let what = format!("a block of `{kind}`: say what it is, one of {}", KINDS.join(" "));
+            let what = format!("a block with the language `{kind}`: use one of {}", KINDS.join(" "));
             found.push(file.violation(index + 1, "book", what));
         }
     }
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(
             tree.complaints(complete),
             [
-                "docs/a.md:4: book: a block of ``: say what it is, one of rust python eq sh output toml json csv tsv text",
+                "docs/a.md:4: book: a block with the language ``: use one of rust python eq sh output toml json csv tsv text",
                 "docs/a.md:7: book: `examples/x.eq` does not exist",
                 "docs/b.md:1: book: add a line for `b.md` to docs/SUMMARY.md",
                 "docs/b.md:1: book: add `b.md` to src/guide.rs: its Rust blocks are not run",

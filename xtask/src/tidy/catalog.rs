@@ -28,15 +28,15 @@ pub(crate) fn unlisted(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Finds matches on ops outside of the catalog. Such code should use the op's declaration, so that a new op is one
-/// file.
+/// Finds matches on ops outside of the catalog. Such code should use the op's declaration, so that a new op
+/// is one file.
 pub(crate) fn matches(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.rust().filter(|file| !READERS.iter().any(|folder| file.is_in(folder))) {
         for (index, line) in file.code.lines().enumerate() {
             let line = line.trim();
             if line.strip_prefix("| ").unwrap_or(line).starts_with("Op::") && line.contains("=>") {
-                let what = "do not match on ops here: ask the op through its declaration";
+                let what = "do not match on ops here: use the op's declaration";
                 found.push(file.violation(index + 1, "op-matches", what));
             }
         }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn refuses_a_match_outside_the_catalog() {
         let text = "//! A.\nmatch op {\n    Op::Sum(_) => 1,\n    Op::Dot(_)\n    | Op::Max(_) => 2,\n}\n";
-        let what = "op-matches: do not match on ops here: ask the op through its declaration";
+        let what = "op-matches: do not match on ops here: use the op's declaration";
         assert_eq!(
             Tree::of(&[("crates/cpu/src/a.rs", text)]).complaints(matches),
             [3, 5].map(|line| format!("crates/cpu/src/a.rs:{line}: {what}"))

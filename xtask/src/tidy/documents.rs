@@ -32,8 +32,8 @@ pub(crate) fn links(tree: &Tree) -> Vec<Violation> {
     for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for (line, target) in targets(&file.text) {
-            let leads = resolve(folder, &target).is_some_and(|path| exists(tree, &path));
-            if !leads {
+            let target_exists = resolve(folder, &target).is_some_and(|path| exists(tree, &path));
+            if !target_exists {
                 found.push(file.violation(line, "links", format!("`{target}` does not exist: fix the link")));
             }
         }
@@ -41,7 +41,7 @@ pub(crate) fn links(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// The relative link targets of a markdown text outside of code, with their lines.
+/// Returns the relative link targets of a markdown text outside of code, with their lines.
 fn targets(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut in_code = false;

@@ -2,6 +2,7 @@
 
 use crate::tree::{Tree, Violation};
 
+/// Largest number of lines of a source file.
 const LIMIT: usize = 600;
 
 /// Extensions of source files; generated and data files have no limit.
@@ -12,8 +13,8 @@ const TOO_LONG: &[&str] = &[];
 
 /// Checks that the first line of a Rust file is its module documentation.
 pub(crate) fn module_docs(tree: &Tree) -> Vec<Violation> {
-    let silent = tree.rust().filter(|file| !file.text.starts_with("//!"));
-    silent
+    let undocumented = tree.rust().filter(|file| !file.text.starts_with("//!"));
+    undocumented
         .map(|file| file.violation(1, "module-docs", "begin the file with a `//!` line that says what it is"))
         .collect()
 }

@@ -33,7 +33,8 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The length of the comment or literal that `text` begins with.
+/// Returns the length of the comment or literal that `text` begins with, or `None` if it begins with other
+/// code.
 fn opaque(text: &str, in_word: bool) -> Option<usize> {
     if text.starts_with("//") {
         return Some(text.find('\n').unwrap_or(text.len()));
@@ -52,7 +53,7 @@ fn opaque(text: &str, in_word: bool) -> Option<usize> {
     if in_word { None } else { raw_string(text) }
 }
 
-/// The length of a block comment; they nest.
+/// Returns the length of a block comment, which may contain others.
 fn block_comment(text: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;
@@ -74,7 +75,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// The length up to and including the closing quote; handles backslashes.
+/// Returns the length up to and including the closing quote; handles backslashes.
 fn quoted(body: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in body.char_indices() {
@@ -86,7 +87,7 @@ fn quoted(body: &str, quote: char) -> usize {
     body.len()
 }
 
-/// The length of `r"…"`, `r#"…"#` and their byte and C forms.
+/// Returns the length of `r"…"`, `r#"…"#` and their byte and C forms.
 fn raw_string(text: &str) -> Option<usize> {
     let body = text.strip_prefix(['b', 'c']).unwrap_or(text).strip_prefix('r')?;
     let hashes = body.len() - body.trim_start_matches('#').len();

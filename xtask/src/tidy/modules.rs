@@ -1,6 +1,6 @@
-//! Rules: every test is compiled. The tests of a crate are modules of `tests/main.rs`, or programs that its manifest
-//! names; a file that neither mentions would be ignored silently. The same holds for unit tests in a library whose
-//! manifest says `test = false`, unless `tests/main.rs` compiles their module by its path.
+//! Rules: every test is compiled. The tests of a crate are modules of `tests/main.rs`, or programs that its
+//! manifest names; a file that neither mentions would be ignored silently. The same holds for unit tests in a
+//! library whose manifest says `test = false`, unless `tests/main.rs` compiles their module by its path.
 
 use crate::tree::{Tree, Violation};
 

@@ -1,5 +1,5 @@
-//! Rule: a comment does not open with a question word. A function's comment opens with a verb ("Returns true if …"), a
-//! field's or a type's with a noun or a condition ("If true, …").
+//! Rule: a comment does not open with a question word. A function's comment opens with a verb ("Returns true
+//! if …"), a field's or a type's with a noun or a condition ("If true, …").
 
 use crate::tree::{Tree, Violation};
 

@@ -1,6 +1,6 @@
 //! Rule: words that the project no longer uses, because they have too many meanings, do not occur.
-//! Takes every text file: comments, strings, identifiers and prose. Returns each use with its replacement. Words that are
-//! only discouraged are left to reviews.
+//! Takes every text file: comments, strings, identifiers and prose. Returns each use with its replacement.
+//! Words that are only discouraged are left to reviews.
 
 use crate::tree::{Tree, Violation};
 
@@ -23,7 +23,8 @@ const RETIRED: &[(&str, &str)] = &[
 /// Files in which a word is used in another sense: path and word.
 const EXCEPTIONS: &[(&str, &str)] = &[("examples/data/sonnets.txt", concat!("men", "ded"))];
 
-/// Finds retired words. Words of a phrase may be separated by a line break, and may be parts of an identifier.
+/// Finds retired words. Words of a phrase may be separated by a line break, and may be parts of an
+/// identifier.
 pub(crate) fn retired(tree: &Tree) -> Vec<Violation> {
     retired_except(tree, EXCEPTIONS)
 }
@@ -85,8 +86,8 @@ fn is_use(words: &[Word], phrase: &[&str], text: &str) -> bool {
     equal && words.windows(2).all(|pair| joins(&text[pair[0].end..pair[1].start]))
 }
 
-/// Returns true if the text between two words leaves them in one phrase: a space, a line break with the marks of a comment, or a
-/// part of an identifier.
+/// Returns true if two words with the text `gap` between them can be parts of one phrase: spaces, a line
+/// break with the marks of a comment, or a part of an identifier.
 fn joins(gap: &str) -> bool {
     let marks = if gap.contains('\n') { "/!*#>_-" } else { "_-" };
     gap.chars().all(|c| c.is_whitespace() || marks.contains(c))

@@ -1,11 +1,11 @@
-//! Rules: unsafe code is confined to a few crates, and each unsafe block has a comment that says why it is sound. The
-//! comment states the invariant and who guarantees it; a reference to some contract is not enough.
+//! Rules: unsafe code is confined to a few crates, and each unsafe block has a comment that says why it is
+//! sound. The comment states the invariant and who guarantees it; a reference to some contract is not enough.
 
 use super::mask::contains_word;
 use crate::tree::{File, Tree, Violation};
 
 /// The crates that touch memory, devices or another language.
-const HOMES: &[&str] = &[
+const UNSAFE_CRATES: &[&str] = &[
     "crates/mem",
     "crates/cpu",
     "crates/wgpu",
@@ -25,17 +25,17 @@ const BARE: &[&str] =
     &[concat!("the caller's", " contract"), concat!("the contract", " is the same"), concat!("as ", "above")];
 
 /// Checks that unsafe code is only in the allowed crates, and that all other libraries forbid it.
-pub(crate) fn homes(tree: &Tree) -> Vec<Violation> {
+pub(crate) fn confined(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    for file in tree.rust().filter(|file| !HOMES.iter().any(|home| file.is_in(home))) {
+    for file in tree.rust().filter(|file| !UNSAFE_CRATES.iter().any(|folder| file.is_in(folder))) {
         for (index, line) in file.code.lines().enumerate() {
             if contains_word(line, "unsafe") {
-                let what = format!("write it safely, or move it to one of {}", HOMES.join(", "));
-                found.push(file.violation(index + 1, "unsafe-homes", what));
+                let what = format!("write it safely, or move it to one of {}", UNSAFE_CRATES.join(", "));
+                found.push(file.violation(index + 1, "unsafe-crates", what));
             }
         }
         if is_library_root(file) && !file.code.contains(FORBID) {
-            found.push(file.violation(1, "unsafe-homes", format!("add `{FORBID}`")));
+            found.push(file.violation(1, "unsafe-crates", format!("add `{FORBID}`")));
         }
     }
     found
@@ -80,7 +80,8 @@ fn is_library_root(file: &File) -> bool {
     matches!(parts[..], ["src", "lib.rs"] | ["crates", _, "src", "lib.rs"])
 }
 
-/// Returns true if the last line, or one within reach above it, gives a reason. A comment may have any length.
+/// Returns true if the last line, or one within reach above it, gives a reason. A comment may have any
+/// length.
 fn has_reason(text: &[&str]) -> bool {
     let mut passed = 0;
     for line in text.iter().rev() {
@@ -102,32 +103,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_unsafe_code_away_from_home() {
+    fn refuses_unsafe_code_in_other_crates() {
         let tree = Tree::of(&[
             ("crates/ir/src/a.rs", "//! A.\n// unsafe\nunsafe fn f() {}\n"),
             ("crates/members/src/lib.rs", "//! A.\n"),
             ("src/lib.rs", "//! `#![forbid(unsafe_code)]`\n"),
         ]);
-        let homes_are = HOMES.join(", ");
+        let crates = UNSAFE_CRATES.join(", ");
         assert_eq!(
-            tree.complaints(homes),
+            tree.complaints(confined),
             [
                 format!(
-                    "crates/ir/src/a.rs:3: unsafe-homes: write it safely, or move it to one of {homes_are}"
+                    "crates/ir/src/a.rs:3: unsafe-crates: write it safely, or move it to one of {crates}"
                 ),
-                "crates/members/src/lib.rs:1: unsafe-homes: add `#![forbid(unsafe_code)]`".to_owned(),
-                "src/lib.rs:1: unsafe-homes: add `#![forbid(unsafe_code)]`".to_owned(),
+                "crates/members/src/lib.rs:1: unsafe-crates: add `#![forbid(unsafe_code)]`".to_owned(),
+                "src/lib.rs:1: unsafe-crates: add `#![forbid(unsafe_code)]`".to_owned(),
             ]
         );
     }
 
     #[test]
-    fn accepts_unsafe_code_at_home() {
+    fn accepts_unsafe_code_in_its_crates() {
         let tree = Tree::of(&[
             ("crates/ir/src/lib.rs", "//! A.\n#![forbid(unsafe_code)]\n"),
             ("crates/mem/src/lib.rs", "//! A.\nunsafe fn f() {}\n"),
         ]);
-        assert!(homes(&tree).is_empty());
+        assert!(confined(&tree).is_empty());
     }
 
     #[test]

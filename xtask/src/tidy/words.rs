@@ -74,8 +74,8 @@ fn is_library(file: &File) -> bool {
     source && !parts.any(|part| part == "tests" || part == "tests.rs")
 }
 
-/// The lines of `code`, with their indices, that are not in an item under `#[cfg(test)]`.
-/// In rustfmt's layout such an item ends with a brace that is indented like its first line.
+/// Returns the lines of `code`, with their indices, that are not in an item under `#[cfg(test)]`. In
+/// rustfmt's layout such an item ends with a brace that is indented like its first line.
 fn outside_tests(code: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut marked = false;
     let mut end: Option<String> = None;
@@ -105,7 +105,7 @@ fn is_excused(text: &[&str], index: usize) -> bool {
         || index > 0 && text[index - 1].trim_start().starts_with("//") && reason(text[index - 1])
 }
 
-/// Returns true if `path` starts at a root here, rather than continuing a longer path or an address.
+/// Returns true if `line` contains `path` as an absolute path, not as a part of a longer path or an address.
 fn has_absolute(line: &str, path: &str) -> bool {
     let continues = |c: char| c.is_alphanumeric() || "_-.~})*$%".contains(c);
     line.match_indices(path).any(|(start, _)| !line[..start].ends_with(continues))

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// The first bytes of a file.
 const MAGIC: &[u8; 4] = b"GGUF";
 
-/// The version that is written. The one before, with the same layout, is read too.
+/// The version that is written. Version 2 has the same layout and can be read too.
 const VERSION: u32 = 3;
 
 /// The key under which files state their alignment.
@@ -31,8 +31,8 @@ const ALIGNMENT: &str = "general.alignment";
 /// The alignment of files that state none.
 const USUAL_ALIGNMENT: usize = 32;
 
-/// Largest number of values in all arrays of the metadata together: each takes far more memory than bytes of
-/// the file.
+/// Largest number of values in all arrays of the metadata together. A value takes far more bytes in memory
+/// than in the file.
 const MOST_VALUES: usize = 1 << 22;
 
 /// Deepest nesting of arrays.
@@ -142,8 +142,9 @@ impl Reader {
         Ok(t)
     }
 
-    /// Returns the bytes of a tensor as a `u8` tensor of its rows: the last axis counts bytes instead of elements. They
-    /// are read in place, from the file, unless their offset is not aligned.
+    /// Returns the bytes of a tensor as a `u8` tensor of its rows: the last axis counts bytes instead of
+    /// elements. The tensor reads them directly from the map; if their offset is not aligned, they are
+    /// copied.
     pub fn stored(&self, name: &str) -> Result<Tensor> {
         let (info, bytes) = (self.info(name)?, self.bytes(name)?);
         let mut extents = info.shape.to_vec();
@@ -172,7 +173,7 @@ impl Reader {
     }
 }
 
-/// Strides of consecutive elements.
+/// Returns row-major strides.
 fn row_major(aval: &Aval) -> Vec<i64> {
     let mut strides: Vec<i64> = Vec::with_capacity(aval.rank());
     for i in 0..aval.rank() {
@@ -364,17 +365,20 @@ fn header(all: &[u8]) -> Parsed<(Metadata, Vec<Info>)> {
         Some(Some(n)) if (8..=1 << 16).contains(&n) && (n as u64).is_power_of_two() => n as usize,
         Some(_) => return Err(format!("has a `{ALIGNMENT}` that is not a power of two from 8 to 65536")),
     };
-    place(&mut infos, c.at, alignment, all.len())?;
+    resolve_offsets(&mut infos, c.at, alignment, all.len())?;
     Ok((metadata, infos))
 }
 
 /// Converts offsets to the start of the file, and checks them.
-fn place(infos: &mut [Info], header: usize, alignment: usize, len: usize) -> Parsed<()> {
+fn resolve_offsets(infos: &mut [Info], header: usize, alignment: usize, len: usize) -> Parsed<()> {
     let data = header.next_multiple_of(alignment);
     let mut order: Vec<(usize, usize, &str)> = Vec::with_capacity(infos.len());
     for info in infos.iter_mut() {
         if !info.offset.is_multiple_of(alignment) {
-            return Err(format!("has tensor `{}` at an offset that {alignment} does not divide", info.name));
+            return Err(format!(
+                "has tensor `{}` at offset {}, which is not a multiple of {alignment}",
+                info.name, info.offset
+            ));
         }
         let from = info.offset.checked_add(data);
         let end = from.and_then(|from| from.checked_add(info.bytes)).filter(|end| *end <= len);

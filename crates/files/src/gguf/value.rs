@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// The type of a value, with the numbers of the format.
+/// The type of a value. Discriminants are the type numbers of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Kind {
@@ -68,7 +68,7 @@ pub enum Value {
     F32(f32),
     Bool(bool),
     String(String),
-    /// Values of one type, which an empty array has too.
+    /// The type of the items, and the items.
     Array(Kind, Vec<Value>),
     U64(u64),
     I64(i64),
@@ -100,7 +100,7 @@ impl Value {
         }
     }
 
-    /// Returns the value as an integer, if it is one that fits.
+    /// Returns the value as an integer, or `None` if it is not an integer or does not fit.
     pub fn integer(&self) -> Option<i64> {
         match self {
             Value::U8(x) => Some((*x).into()),

@@ -68,7 +68,10 @@ pub fn write(path: impl AsRef<Path>, metadata: &Metadata, tensors: &[Entry<'_>])
         return Err(atomic::failed(path, format!("`{ALIGNMENT}` is not a power of two from 8 to 65536")));
     };
     if let Some((name, _)) = metadata.iter().find(|(_, v)| !is_uniform(v)) {
-        return Err(atomic::failed(path, format!("metadata `{name}` is an array of values of another type")));
+        return Err(atomic::failed(
+            path,
+            format!("metadata `{name}` is an array with values of another type than it declares"),
+        ));
     }
     let (mut names, mut table, mut at) = (HashSet::new(), Vec::new(), 0usize);
     for entry in tensors {
@@ -110,7 +113,7 @@ pub fn write(path: impl AsRef<Path>, metadata: &Metadata, tensors: &[Entry<'_>])
     })
 }
 
-/// Returns true if arrays have values of the type that they declare.
+/// Returns true if the values of an array, also of nested ones, have the type that the array declares.
 fn is_uniform(v: &Value) -> bool {
     match v {
         Value::Array(kind, items) => items.iter().all(|v| v.kind() == *kind && is_uniform(v)),

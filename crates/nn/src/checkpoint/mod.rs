@@ -1,7 +1,7 @@
 //! Checkpoints: weights by name, and everything that a run needs to continue exactly.
 //!
-//! Files are written to a temporary name and renamed, so that a path never holds a partial checkpoint. Loading
-//! checks every name and type and reads every tensor before the first cell is changed.
+//! Files are written to a temporary name and renamed, so that a path never holds a partial checkpoint.
+//! Loading checks every name and type and reads every tensor before the first cell is changed.
 
 pub use gradus_files::safetensors;
 
@@ -22,8 +22,8 @@ pub fn load(path: impl AsRef<Path>, model: &impl Module) -> Result<()> {
     load_cells(&Reader::open(path)?, &model.state(), true)
 }
 
-/// As [`load`], from a file with other names: `name` maps the model's names to the file's. Other tensors of the
-/// file are ignored.
+/// As [`load`], from a file with other names: `name` maps the model's names to the file's. Other tensors of
+/// the file are ignored.
 pub fn load_as(path: impl AsRef<Path>, model: &impl Module, name: impl Fn(&str) -> String) -> Result<()> {
     let renamed: Vec<(String, Tensor)> = model.state().into_iter().map(|(own, t)| (name(&own), t)).collect();
     load_cells(&Reader::open(path)?, &renamed, false)

@@ -17,12 +17,13 @@ pub struct Position {
 
 type Batch = Result<Vec<Tensor>>;
 
-/// An endless sequence of batches, pass after pass. The order of a pass depends only on the seed and the pass.
+/// An endless sequence of batches, pass after pass. The order of a pass depends only on the seed and the
+/// pass.
 pub struct Loader {
     order: Order,
     at: Position,
     ahead: usize,
-    /// Batches prepared by a thread, from `at` on.
+    /// Receives batches that a thread prepares, from `at` on.
     made: Option<Receiver<Batch>>,
 }
 
@@ -92,7 +93,7 @@ impl Loader {
         Ok(Loader { order, at: Position::default(), ahead: 2, made: None })
     }
 
-    /// Shuffles each pass differently, as determined by the seed.
+    /// Shuffles each pass in its own order, which the seed determines.
     pub fn shuffle(mut self, seed: u64) -> Loader {
         self.order.seed = Some(seed);
         self
@@ -132,7 +133,7 @@ impl Loader {
         self.made = None;
     }
 
-    /// The next batch.
+    /// Returns the next batch.
     pub fn next_batch(&mut self) -> Batch {
         let batches = self.order.batches() as u64;
         if batches == 0 {
@@ -148,7 +149,8 @@ impl Loader {
         let batch = match made.recv().unwrap_or_else(|_| lost()) {
             Ok(batch) => batch,
             Err(e) => {
-                // The thread is past this batch; the next call starts at it again.
+                // The thread has gone past this batch. Without the thread, the next call starts at this batch
+                // again.
                 self.made = None;
                 return Err(e);
             }

@@ -29,7 +29,7 @@ pub struct MultiHeadAttention {
 }
 module!(MultiHeadAttention { in_proj_weight, in_proj_bias, out_proj, dropout; heads, kv_heads, causal });
 
-/// Keys and values of the positions so far, with a fixed capacity, so that one compiled step serves every
+/// Keys and values of the positions so far, with a fixed capacity, so that one compiled step works for every
 /// position.
 #[derive(Clone, Debug)]
 pub struct Cache {
@@ -98,7 +98,7 @@ impl MultiHeadAttention {
         Cache { keys: Buffer::new(&empty), values: Buffer::new(&empty), position }
     }
 
-    /// Multiplies an input with some rows of the projection.
+    /// Multiplies an input with `rows` rows of the projection, starting at row `from`.
     fn product(&self, x: &Tensor, from: usize, rows: usize) -> Result<Tensor> {
         let (width, shape) = (self.in_proj_weight.dim(1), x.shape());
         if x.error().is_none()
@@ -111,7 +111,7 @@ impl MultiHeadAttention {
         Ok(linear(x, &cut(&self.in_proj_weight), self.in_proj_bias.as_deref().map(cut).as_ref()))
     }
 
-    /// Splits some features of a product by head: `[batch, heads, time, head]`.
+    /// Splits the features of `heads` heads, starting at head `from`, by head: `[batch, heads, time, head]`.
     fn by_head(&self, product: &Tensor, from: usize, heads: usize) -> Tensor {
         let head = self.in_proj_weight.dim(1) / self.heads;
         let own = product.narrow(-1, from * head, heads * head);
@@ -125,8 +125,8 @@ impl MultiHeadAttention {
         Ok([(0, n), (n, m), (n + m, m)].map(|(from, heads)| self.by_head(&all, from, heads)))
     }
 
-    /// Attends to another sequence: queries from `x`, keys and values from `memory`. Every position of `x` sees
-    /// all positions of `memory`.
+    /// Attends to another sequence: queries from `x`, keys and values from `memory`. Every position of `x`
+    /// sees all positions of `memory`.
     #[track_caller]
     pub fn forward_to(&self, x: &Tensor, memory: &Tensor) -> Tensor {
         let (width, m) = (self.in_proj_weight.dim(1), self.kv_heads);

@@ -6,7 +6,7 @@ use gradus_tensor::func::conv;
 use gradus_tensor::func::conv::{ConvOptions, ConvTransposeOptions};
 use gradus_tensor::{Each, Generator, Tensor};
 
-/// Returns the extents of a weight: two of channels, then the kernel's; one number stands for all axes.
+/// Returns the extents of a weight: two of channels, then the kernel's; one number applies to all axes.
 fn extents(first: usize, second: usize, kernel: Each, axes: usize) -> Vec<usize> {
     let all = if let [one] = kernel.0[..] { vec![one; axes] } else { kernel.0 };
     [first, second].into_iter().chain(all).collect()
@@ -27,8 +27,8 @@ macro_rules! convolutions {
         module!($conv { weight, bias; options });
 
         impl $conv {
-            /// Makes a layer with this many channels in and out, and a kernel of this extent, with stride 1 and
-            /// without padding.
+            /// Makes a layer with this many channels in and out, and a kernel of this extent, with stride 1
+            /// and without padding.
             #[track_caller]
             pub fn new(inputs: usize, outputs: usize, kernel: impl Into<Each>, g: &Generator) -> $conv {
                 $conv::with(inputs, outputs, kernel, ConvOptions::default(), g)
@@ -75,8 +75,8 @@ macro_rules! convolutions {
         module!($transposed { weight, bias; options });
 
         impl $transposed {
-            /// Makes a layer with this many channels in and out, and a kernel of this extent, with stride 1 and
-            /// without padding.
+            /// Makes a layer with this many channels in and out, and a kernel of this extent, with stride 1
+            /// and without padding.
             #[track_caller]
             pub fn new(inputs: usize, outputs: usize, kernel: impl Into<Each>, g: &Generator) -> $transposed {
                 $transposed::with(inputs, outputs, kernel, ConvTransposeOptions::default(), g)

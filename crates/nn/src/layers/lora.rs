@@ -1,7 +1,8 @@
 //! Low-rank additions to linear maps (LoRA): `y + scale · (x · Aᵀ) · Bᵀ`.
 //!
-//! A layer holds a [`LoraSlot`], which is empty at first and shared by clones of the layer. Its content takes part in the
-//! layer's forward pass and is among its parameters. Which layers are adapted, and how, is decided by the caller.
+//! A layer holds a [`LoraSlot`], which is empty at first and shared by clones of the layer. Its content takes
+//! part in the layer's forward pass and is among its parameters. Which layers are adapted, and how, is
+//! decided by the caller.
 
 use crate::init;
 use crate::module::Param;
@@ -22,7 +23,8 @@ pub struct LowRank {
 }
 
 impl LowRank {
-    /// Makes an addition that changes nothing yet: `A` is drawn as the weight of a linear layer is, `B` is zero.
+    /// Makes an addition that changes nothing yet: `A` is drawn as the weight of a linear layer is, `B` is
+    /// zero.
     pub fn new(inputs: usize, outputs: usize, rank: usize, scale: f64, g: &Generator) -> LowRank {
         let a = init::within_fan([rank, inputs], inputs, g);
         LowRank { a: Param::new(&a), b: Param::new(&Tensor::zeros([outputs, rank])), scale }
@@ -46,8 +48,8 @@ impl LowRank {
     }
 }
 
-/// A slot of a linear map for a low-rank addition. Compiled functions keep the contents that the slot had when they
-/// were compiled.
+/// A slot of a linear map for a low-rank addition. Compiled functions keep the contents that the slot had
+/// when they were compiled.
 #[derive(Clone, Debug)]
 pub struct LoraSlot(Arc<Contents>);
 

@@ -51,7 +51,8 @@ impl Forward for BatchNorm {
     fn forward(&self, x: &Tensor) -> Tensor {
         let training = self.mode.is_training();
         let options = BatchNormOptions { training, momentum: self.momentum, eps: self.eps };
-        // Uses the current values: the tape must not find them changed by the update below.
+        // Passes values instead of cells: the update below changes the cells, and a backward pass refuses
+        // cells that changed.
         let (mean, var) = (self.running_mean.detach(), self.running_var.detach());
         let running = Some((&mean, &var));
         let (y, mean, var) = x.batch_norm(running, Some(&self.weight), Some(&self.bias), &options);

@@ -46,7 +46,7 @@ impl Unit for ReluUnit {
     }
 }
 
-/// The gated recurrent unit; gates are reset, update, new.
+/// The gated recurrent unit. Its gates are reset, update and new.
 #[derive(Clone, Copy, Debug)]
 pub struct GruUnit;
 
@@ -61,7 +61,7 @@ impl Unit for GruUnit {
     }
 }
 
-/// Long short-term memory; gates are input, forget, cell, output, states hidden and cell.
+/// Long short-term memory. Its gates are input, forget, cell and output; its states are hidden and cell.
 #[derive(Clone, Copy, Debug)]
 pub struct LstmUnit;
 
@@ -92,8 +92,8 @@ struct Direction {
     biases: [Param; 2],
 }
 
-/// Layers of a unit over `[time, batch, inputs]`, each applied to the hidden states of the previous one, in one
-/// direction or both.
+/// Layers of a unit over `[time, batch, inputs]`, each applied to the hidden states of the previous one, in
+/// one direction or both.
 #[derive(Clone, Debug)]
 pub struct Recurrent<U> {
     /// Layer by layer, forward before backward.

@@ -6,8 +6,8 @@ use crate::module;
 use crate::module::Forward;
 use gradus_tensor::{Generator, Tensor};
 
-/// Attention and a network of one hidden layer with `gelu`. Both have a residual connection, and a norm before
-/// them, or after them if `norm_first` is false.
+/// Attention and a network of one hidden layer with `gelu`. Both have a residual connection, and a norm
+/// before them, or after them if `norm_first` is false.
 #[derive(Clone, Debug)]
 pub struct TransformerBlock {
     /// Attention.
@@ -28,8 +28,8 @@ pub struct TransformerBlock {
 module!(TransformerBlock { self_attn, linear1, linear2, norm1, norm2, dropout; norm_first });
 
 impl TransformerBlock {
-    /// Makes a causal block of this width and hidden size. Dropout is applied where PyTorch applies it: to the
-    /// attention weights and result, to the hidden layer and to the network's result.
+    /// Makes a causal block of this width and hidden size. Dropout is applied where PyTorch applies it: to
+    /// the attention weights and result, to the hidden layer and to the network's result.
     #[track_caller]
     pub fn new(width: usize, heads: usize, hidden: usize, dropout: f64, g: &Generator) -> TransformerBlock {
         TransformerBlock {
@@ -43,7 +43,8 @@ impl TransformerBlock {
         }
     }
 
-    fn around(&self, x: &Tensor, attention: impl Fn(&Tensor) -> Tensor) -> Tensor {
+    /// Applies the block with this function as attention.
+    fn apply_with(&self, x: &Tensor, attention: impl Fn(&Tensor) -> Tensor) -> Tensor {
         let dropped = |x: Tensor| self.dropout.forward(&x);
         let network = |x: &Tensor| self.linear2.forward(&dropped(self.linear1.forward(x).gelu()));
         if self.norm_first {
@@ -58,7 +59,7 @@ impl TransformerBlock {
     /// Applies the block with a cache of the attention's keys and values.
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
-        let y = self.around(x, |x| self.self_attn.forward_cached(x, cache));
+        let y = self.apply_with(x, |x| self.self_attn.forward_cached(x, cache));
         tensor_at_caller(Ok(y), std::panic::Location::caller())
     }
 }
@@ -66,7 +67,7 @@ impl TransformerBlock {
 impl Forward for TransformerBlock {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        let y = self.around(x, |x| self.self_attn.forward(x));
+        let y = self.apply_with(x, |x| self.self_attn.forward(x));
         tensor_at_caller(Ok(y), std::panic::Location::caller())
     }
 }

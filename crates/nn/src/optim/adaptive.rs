@@ -57,9 +57,9 @@ impl Common {
         (short(self.betas.0), short(self.betas.1))
     }
 
-    /// Returns the step's numbers: the factor by which parameters decay, and the number that divides the roots of
-    /// mean squares. The roots are divided, not multiplied by the reciprocal, because PyTorch divides them; so they
-    /// round as in PyTorch.
+    /// Returns the step's numbers: the factor by which parameters decay, and the number that divides the
+    /// roots of mean squares. The roots are divided, not multiplied by the reciprocal, because PyTorch
+    /// divides them; so they round as in PyTorch.
     fn numbers(&self, rate: f64, step: u64) -> Vec<Named> {
         vec![("kept", 1.0 - rate * self.weight_decay), ("correction", self.corrections(step).1.sqrt())]
     }
@@ -70,7 +70,8 @@ impl Common {
         shares.into_iter().chain([("eps", self.eps), ("weight_decay", self.weight_decay)]).collect()
     }
 
-    /// Takes the numbers of a rule, which begin and end with the common ones.
+    /// Computes the common part of an update. `n` begins with the common numbers and ends with the common
+    /// settings.
     fn averages(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> Averages {
         let common = &n[n.len() - Common::SETTINGS..];
         let (share1, beta2, share2, decay) = (&common[0], &common[1], &common[2], &common[4]);
@@ -81,7 +82,7 @@ impl Common {
     }
 }
 
-/// Returns the number added to a standard deviation.
+/// Returns the number that is added to a standard deviation.
 fn eps(n: &[Tensor]) -> &Tensor {
     &n[n.len() - 2]
 }

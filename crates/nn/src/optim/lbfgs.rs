@@ -1,5 +1,6 @@
 //! L-BFGS, which evaluates the loss several times per step and therefore runs eagerly.
-//! Takes a [`Problem`]: parameters with a loss; writes the parameters and updates a [`Memory`] of past changes.
+//! Takes a [`Problem`]: parameters with a loss; writes the parameters and updates a [`Memory`] of past
+//! changes.
 //! `line_search` decides the length of steps; `Lbfgs` is the problem of Rust's parameters.
 
 use super::line_search::{Point, search};
@@ -65,7 +66,8 @@ pub struct Memory {
     pub last: Option<Last>,
 }
 
-/// A past change of the parameters, the corresponding change of the gradient, and the inverse of their product.
+/// A past change of the parameters, the corresponding change of the gradient, and the inverse of their
+/// product.
 #[derive(Clone)]
 pub struct Change {
     /// Change of the parameters.
@@ -79,11 +81,11 @@ pub struct Change {
 /// State of the last iteration.
 #[derive(Clone)]
 pub struct Last {
-    /// The gradient before it.
+    /// The gradient before the iteration.
     pub gradient: Tensor,
-    /// The direction of its step.
+    /// The direction of the iteration's step.
     pub direction: Tensor,
-    /// The length of its step.
+    /// The length of the iteration's step.
     pub length: f64,
     /// Scale of the initial estimate of the inverse curvature.
     pub scale: f64,
@@ -107,7 +109,7 @@ fn flat(parts: &[Tensor]) -> Result<Tensor> {
     Tensor::cat(&parts.iter().collect::<Vec<_>>(), 0).check().cloned()
 }
 
-/// Returns the point at a distance from parameters along a direction.
+/// Returns the parameters moved by a distance along a direction.
 fn along(from: &[Tensor], direction: &Tensor, distance: f64) -> Vec<Tensor> {
     let mut at = 0;
     let mut moved = |from: &Tensor| {

@@ -16,13 +16,13 @@ pub(super) struct Point {
 
 /// Required decrease, as a fraction of that predicted by the slope.
 const DECREASE: f64 = 1e-4;
-/// Largest remaining slope, as a fraction of the first.
+/// Largest slope at the result, as a fraction of the first slope.
 const CURVATURE: f64 = 0.9;
 
-/// Returns a point that meets the conditions, or the best found, and the number of evaluations. `first` is the
-/// point at 0, `guess` the first distance to try. `size` is the largest element of the direction; distances
-/// that change no parameter by more than `tolerance` count as equal. After `limit` evaluations, not counting the
-/// first, the best point found is returned.
+/// Returns a point that meets the conditions, or the best found, and the number of evaluations. `first` is
+/// the point at 0, `guess` the first distance to try. `size` is the largest element of the direction;
+/// distances that change no parameter by more than `tolerance` count as equal. After `limit` evaluations, not
+/// counting the first, the best point found is returned.
 pub(super) fn search<E>(
     first: &Point,
     guess: f64,
@@ -55,13 +55,14 @@ pub(super) fn search<E>(
         last = std::mem::replace(&mut new, evaluate(next)?);
         taken += 1;
     };
-    // Shrinks; `low` is the better end.
+    // Shrinks the bracket; `low` is the index of its better end.
     let mut low = usize::from(ends[0].value > ends[1].value);
     let mut slow = false;
     while taken <= limit && (ends[1].at - ends[0].at).abs() * size >= tolerance {
         let (least_at, most_at) = (ends[0].at.min(ends[1].at), ends[0].at.max(ends[1].at));
         let mut at = least(&ends[0], &ends[1], None);
-        // Too near an end twice in a row: moves inside by a tenth.
+        // If the minimum is outside of the bracket, or near an end twice in a row, moves it to a tenth from
+        // that end.
         let margin = 0.1 * (most_at - least_at);
         let near = (most_at - at).min(at - least_at) < margin;
         if near && (slow || at >= most_at || at <= least_at) {

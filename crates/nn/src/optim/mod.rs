@@ -1,9 +1,10 @@
 //! Optimizers: rules over tensors, which run eagerly or are traced into a compiled step.
 //!
-//! A [`Rule`] is a pure function from a parameter, its gradient and its state to the next parameter and state.
+//! A [`Rule`] is a pure function from a parameter, its gradient and its state to the next parameter and
+//! state.
 //! Numbers that change from step to step (rates, bias corrections) are computed outside of it, in `f64`, and
-//! passed as tensors, so that a step is traced once for any schedule. An [`Optimizer`] applies rules to groups
-//! of parameters, and holds the cells.
+//! passed as tensors, so that a step is traced once for any schedule. An [`Optimizer`] applies rules to
+//! groups of parameters, and holds the cells.
 
 mod adaptive;
 mod lbfgs;
@@ -42,7 +43,8 @@ impl Initial {
     /// Returns the value for a parameter, on its device.
     pub fn of(self, p: &Tensor) -> Tensor {
         match self {
-            // One layout from the first step on, so that one program serves all steps.
+            // Contiguous, so that the layout is the same from the first step on, and one program runs all
+            // steps.
             Initial::Like(x) => p.full_like(x).contiguous(),
             Initial::Along(axis) => p.zeros_like().narrow(axis, 0, 1).contiguous(),
             Initial::Scalar(x) => {
@@ -65,7 +67,8 @@ pub trait Rule: Send + Sync {
     fn state(&self, p: &Tensor) -> State;
 
     /// Returns everything in the rule that [`state`](Rule::state) and [`update`](Rule::update) read, such as
-    /// whether there is a momentum. Rules with the same name and structure must compute the same function of their operands.
+    /// whether there is a momentum. Rules with the same name and structure must compute the same function of
+    /// their operands.
     fn structure(&self) -> Args {
         Vec::new()
     }
@@ -73,8 +76,8 @@ pub trait Rule: Send + Sync {
     /// Returns the numbers of a step, counted from 1, at a rate.
     fn numbers(&self, rate: f64, step: u64) -> Vec<Named>;
 
-    /// Returns the numbers that are the same at every step. A compiled step of Rust contains them as constants;
-    /// a compiled function of Python takes them as inputs, because there they may be changed.
+    /// Returns the numbers that are the same at every step. A compiled step of Rust contains them as
+    /// constants. A compiled function of Python takes them as inputs, because Python code may change them.
     fn settings(&self) -> Vec<Named>;
 
     /// Computes the next parameter and state. `numbers` are those of the step, then the settings, all in the
@@ -82,8 +85,8 @@ pub trait Rule: Send + Sync {
     fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], numbers: &[Tensor]) -> (Tensor, Vec<Tensor>);
 }
 
-/// Computes the next parameter and state by a rule, as one call: eagerly one compiled program, in a trace a call
-/// with the rule's name.
+/// Computes the next parameter and state by a rule, as one call: eagerly one compiled program, in a trace a
+/// call with the rule's name.
 pub fn apply(
     rule: &dyn Rule,
     p: &Tensor,
@@ -195,7 +198,7 @@ pub struct Optimizer {
     /// Number of steps taken.
     steps: u64,
     /// An error in the groups, returned at the first step.
-    fault: Option<Error>,
+    group_error: Option<Error>,
 }
 
 /// A running average of the weights.
@@ -220,7 +223,7 @@ impl Optimizer {
             average: None,
             skips: false,
             steps: 0,
-            fault: None,
+            group_error: None,
         }
     }
 
@@ -228,7 +231,7 @@ impl Optimizer {
     pub fn group(mut self, parameters: Vec<(String, Tensor)>, rule: impl Rule + 'static) -> Optimizer {
         let old: Vec<Tensor> = self.parameters().map(|(_, p)| p.clone()).collect();
         if let Some((name, _)) = parameters.iter().find(|(_, p)| old.iter().any(|o| o.is_same(p))) {
-            self.fault.get_or_insert(Error::value(name.clone(), "is in two groups of parameters"));
+            self.group_error.get_or_insert(Error::value(name.clone(), "is in two groups of parameters"));
         }
         if let Some(average) = &mut self.average {
             average.cells.extend(parameters.iter().map(average_cell));
@@ -249,8 +252,8 @@ impl Optimizer {
         self
     }
 
-    /// Makes a compiled step with a non-finite loss leave parameters and state unchanged. The step decides this
-    /// itself, so that no caller waits for the loss.
+    /// Makes a compiled step with a non-finite loss leave parameters and state unchanged. The step decides
+    /// this itself, so that no caller waits for the loss.
     pub fn skip_not_finite(mut self) -> Optimizer {
         self.skips = true;
         self
@@ -297,8 +300,8 @@ impl Optimizer {
         all
     }
 
-    /// Returns the cells of numbers that change from step to step, such as rates, each with its values for the
-    /// next steps.
+    /// Returns the cells of numbers that change from step to step, such as rates, each with its values for
+    /// the next steps.
     pub fn numbers(&self, steps: u64) -> Vec<(Tensor, Tensor)> {
         let mut all = Vec::new();
         for group in &self.groups {
@@ -343,8 +346,8 @@ impl Optimizer {
     /// Updates parameters and state from the gradients of [`trained`](Optimizer::trained) parameters. Nothing
     /// is written unless everything can be. With `skip_not_finite`, a non-finite loss changes nothing.
     pub(crate) fn update(&self, grads: &[Tensor], loss: Option<&Tensor>) -> Result<()> {
-        if let Some(fault) = &self.fault {
-            return Err(fault.clone());
+        if let Some(group_error) = &self.group_error {
+            return Err(group_error.clone());
         }
         let mut writes: Vec<(Tensor, Tensor)> = Vec::new();
         let grads = self.clipped(grads)?;

@@ -68,11 +68,11 @@ impl Rule for Sgd {
 /// The kind of weight decay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Decay {
-    /// Not at all.
+    /// No decay.
     None,
-    /// By a penalty of `decay / 2 · |p|²` that is added to the loss.
+    /// Adds a penalty of `decay / 2 · |p|²` to the loss.
     Penalty,
-    /// By a fraction per step.
+    /// Subtracts a fraction of the parameter per step.
     Decoupled,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn toward(old: &Tensor, new: &Tensor, share: &Tensor) -> Tensor {
     old + (new - old) * share
 }
 
-/// Lion: the sign of a momentum.
+/// Lion: steps along the sign of a momentum.
 #[derive(Clone, Copy, Debug)]
 pub struct Lion {
     /// The learning rate.
@@ -202,8 +202,8 @@ impl Rule for Rprop {
     }
 }
 
-/// Averaged gradient descent (Polyak and Juditsky, 1992). State `ax` is the average of the parameters from step
-/// `start` on.
+/// Averaged gradient descent (Polyak and Juditsky, 1992). State `ax` is the average of the parameters from
+/// step `start` on.
 #[derive(Clone, Copy, Debug)]
 pub struct Asgd {
     /// The learning rate.

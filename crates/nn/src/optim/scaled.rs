@@ -75,7 +75,7 @@ impl Rule for RmsProp {
 pub struct Adagrad {
     /// The learning rate.
     pub rate: f64,
-    /// The rate is divided by 1 + this times the step.
+    /// At step `t`, counted from 0, the rate is divided by `1 + rate_decay · t`.
     pub rate_decay: f64,
     /// Added to the root of the sum of squares.
     pub eps: f64,
@@ -202,7 +202,7 @@ impl Default for Adafactor {
     }
 }
 
-/// Root mean square.
+/// Computes the root mean square.
 fn size(x: &Tensor) -> Tensor {
     x.square().mean(()).sqrt()
 }

@@ -11,7 +11,7 @@ pub struct Schedule(Kind);
 #[derive(Clone)]
 enum Kind {
     Function(Arc<dyn Fn(u64) -> f64 + Send + Sync>),
-    /// A number raised to an exponent, which is a function of the step.
+    /// A base, and a function from the step to its exponent.
     Power(f64, Arc<dyn Fn(u64) -> u64 + Send + Sync>),
 }
 
@@ -54,8 +54,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the rate at a step from the rate at the step before, which other code may have changed since. The
-    /// schedule scales the rate from `floor`, at factor 0, to `first`, at factor 1.
+    /// Returns the rate at a step from the rate at the step before, which other code may have changed since.
+    /// The schedule scales the rate from `floor`, at factor 0, to `first`, at factor 1.
     pub fn next(&self, step: u64, rate: f64, first: f64, floor: f64) -> f64 {
         let (before, now) = match step.checked_sub(1) {
             None => (1.0, self.factor(0)),
@@ -68,7 +68,7 @@ impl Schedule {
         };
         match before {
             _ if now == before => rate,
-            // At factor 0 the rate is the floor, and no ratio of factors leads away from it.
+            // At factor 0 the rate is the floor, which no ratio of factors changes.
             0.0 => rate + (first - floor) * now,
             _ => floor + (rate - floor) * (now / before),
         }
@@ -132,8 +132,8 @@ impl Schedule {
         })
     }
 
-    /// Rises linearly from 0 to 1 in the fraction `rise` of a period of `steps` steps, falls back to 0 in the rest
-    /// of the period, and repeats.
+    /// Rises linearly from 0 to 1 in the fraction `rise` of a period of `steps` steps, falls back to 0 in the
+    /// rest of the period, and repeats.
     pub fn triangle(steps: f64, rise: f64) -> Schedule {
         Schedule::new(move |step| {
             let periods = step as f64 / steps;
@@ -148,8 +148,8 @@ impl Schedule {
         Schedule::new(move |step| if step < steps { line.factor(step) } else { then.factor(step - steps) })
     }
 
-    /// Rises from `1 / first` to 1 in the fraction `up` of all steps, then falls to `1 / (first · last)`, along
-    /// half cosines.
+    /// Rises from `1 / first` to 1 in the fraction `up` of all steps, then falls to `1 / (first · last)`,
+    /// along half cosines.
     pub fn one_cycle(steps: u64, up: f64, first: f64, last: f64) -> Schedule {
         let (top, end) = (up * steps as f64 - 1.0, steps.saturating_sub(1) as f64);
         let both = Schedule::phases(&[(top, 1.0 / first, 1.0), (end, 1.0, 1.0 / (first * last))], true);

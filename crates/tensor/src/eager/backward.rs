@@ -1,6 +1,6 @@
 //! The backward pass of eager autograd: [`Tensor::backward`], [`grad`] and the gradients stored on tensors.
-//! Takes roots with their cotangents, visits every tape node once in reverse order of recording, and returns or
-//! adds gradients.
+//! Takes roots with their cotangents, visits every tape node once in reverse order of recording, and returns
+//! or adds gradients.
 //! `tape.rs` records the nodes, `plan.rs` holds the gradient program of each call.
 
 use crate::data::Data;
@@ -93,7 +93,8 @@ impl Queue {
 #[derive(Default)]
 struct Pass {
     pending: Queue,
-    /// Gradients of the leaves, in the order in which they were reached; `leaf_at` maps addresses to positions.
+    /// Gradients of the leaves, in the order in which they were reached; `leaf_at` maps addresses to
+    /// positions.
     leaves: Vec<(Tensor, Option<Tensor>)>,
     leaf_at: HashMap<usize, usize>,
     /// Gradients of inner results on which `retain_grad` was called.
@@ -265,9 +266,8 @@ fn seed_for(root: &Tensor, seed: Option<&Tensor>) -> Result<Tensor> {
     let Some(aval) = root.check()?.aval() else { return Err(Error::gradient("the root has no type")) };
     if !root.requires_grad() && !root.is_traced() {
         return Err(Error::gradient(message!(
-            "nothing here requires gradients: it needs ",
-            Term::Leaf,
-            " as an operand"
+            "nothing here requires gradients: the tensor does not depend on ",
+            Term::Leaf
         )));
     }
     match seed.map(|s| s.check()).transpose()? {
@@ -317,8 +317,8 @@ impl Tensor {
         }
     }
 
-    /// Returns a tensor with this `value` and with the autograd history of `self`. Used for writes that are not
-    /// recorded. The types must be equal.
+    /// Returns a tensor with this `value` and with the autograd history of `self`. Used for writes that are
+    /// not recorded. The types must be equal.
     pub fn replaced_by(&self, value: &Tensor) -> Tensor {
         match (&*self.0, &*value.0) {
             (Inner::Data(own, Some(edge)), Inner::Data(new, _)) if own.aval == new.aval => {

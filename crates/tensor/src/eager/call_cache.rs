@@ -1,4 +1,4 @@
-//! A cache per thread of recently called composites and ops with their compiled programs.
+//! A cache in each thread of recently called composites and ops, with their compiled programs.
 //! Takes a call on row-major data; returns its results, or `None` if the call is not cached for these types.
 //! It exists because the lookup in the global cache of `execute.rs` takes longer than a small program.
 
@@ -52,7 +52,7 @@ pub(crate) fn plain(ins: &[&Tensor]) -> Option<InlineList<Data>> {
 pub(crate) fn run(name: &'static str, args: &Args, ins: &[&Tensor]) -> Option<Result<Vec<Tensor>>> {
     let datas = plain(ins)?;
     let is = |what: &What| matches!(what, What::Composite(n, a) if std::ptr::eq(*n, name) && a == args);
-    found(slot(name, &datas.first()?.aval), is, &datas)
+    run_slot(slot(name, &datas.first()?.aval), is, &datas)
 }
 
 /// Runs a cached op.
@@ -60,12 +60,12 @@ pub(crate) fn run_op(op: &Op, ins: &[&Tensor]) -> Option<Result<Vec<Tensor>>> {
     let at = ins.first()?.with_data(|d| Some(slot(op.name(), &d.aval)))?;
     let is = |what: &What| matches!(what, What::Op(own) if own == op);
     // Most ops, such as views, are not cached. Checks for an entry before the operands are cloned.
-    let there = CACHED.try_with(|all| all.borrow()[at].as_ref().is_some_and(|r| is(&r.what))).ok()?;
-    if there { found(at, |_| true, &plain(ins)?) } else { None }
+    let is_cached = CACHED.try_with(|all| all.borrow()[at].as_ref().is_some_and(|r| is(&r.what))).ok()?;
+    if is_cached { run_slot(at, |_| true, &plain(ins)?) } else { None }
 }
 
 /// Runs the call in slot `at`, if `is` accepts it and device and operand types match.
-fn found(at: usize, is: impl Fn(&What) -> bool, datas: &[Data]) -> Option<Result<Vec<Tensor>>> {
+fn run_slot(at: usize, is: impl Fn(&What) -> bool, datas: &[Data]) -> Option<Result<Vec<Tensor>>> {
     let device = device_of(datas).ok()?;
     let is =
         |r: &&CachedCall| is(&r.what) && r.device == device && r.ins.iter().eq(datas.iter().map(|d| &d.aval));

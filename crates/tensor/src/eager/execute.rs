@@ -1,8 +1,8 @@
 //! Runs one op on data.
-//! Takes an op and operands; returns views of the operand's storage, results of `small_ops.rs`, or results of a
-//! compiled program.
-//! Programs are cached globally per op, device, types and layouts; `call_cache.rs` is the faster cache of each
-//! thread.
+//! Takes an op and operands; returns views of the operand's storage, results of `small_ops.rs`, or results of
+//! a compiled program.
+//! Programs are cached globally per op, device, types and layouts; `call_cache.rs` is the faster cache of
+//! each thread.
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
@@ -34,8 +34,8 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
     if let Some(moved) = small_ops::evaluate_small(&form, ins, &outs) {
         return Ok(moved);
     }
-    // Checks operands too: a broadcast operand takes no memory, but a loop over more elements than memory could
-    // hold would not end.
+    // Checks operands too: a broadcast operand takes no memory, but a loop over more elements than memory
+    // could hold would not end.
     size::reserve_values(&avals)?;
     size::reserve_values(&outs)?;
     let device = device_for(ins)?;
@@ -52,7 +52,8 @@ pub(crate) fn device_for(ins: &[Data]) -> Result<Device> {
     if ins.is_empty() { Ok(Device::default()) } else { device_of(ins) }
 }
 
-/// An executable on any device. The CPU's is called without dynamic dispatch, because small eager calls are frequent.
+/// An executable on any device. That of the CPU is called without dynamic dispatch, because small eager calls
+/// are frequent.
 #[derive(Clone, Debug)]
 pub(crate) enum Ready {
     Cpu(Arc<Executable>),
@@ -161,7 +162,8 @@ fn same_lines(a: &Op, b: &Op) -> bool {
     if let (Op::Call(a), Op::Call(b)) = (a, b) { a.body.same_origins(&b.body) } else { true }
 }
 
-/// Fewer entries than for single ops, because programs of graphs may hold large constants.
+/// Programs of graphs. The capacity is lower than for programs of ops, because programs of graphs may hold
+/// large constants.
 static PROGRAMS: Bounded<(Arc<Graph>, Device, CellUpdates), Ready> = Bounded::of(256);
 
 /// Pairs of an output and an input that are the new and the old value of a cell.
@@ -199,7 +201,7 @@ fn reach(d: &Data) -> (i64, i64) {
     ends.fold((0, 0), |(low, high), e| (low + e.min(0), high + e.max(0)))
 }
 
-/// Describes the layout of data, relative to its lowest offset.
+/// Returns the layout of data, relative to its lowest offset.
 fn input_layout(d: &Data) -> InputLayout {
     let (low, high) = reach(d);
     InputLayout { numel: (high - low + 1) as usize, layout: Layout { offset: -low, strides: d.strides() } }

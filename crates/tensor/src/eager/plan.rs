@@ -46,7 +46,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Returns an empty cotangent slot for each result.
+    /// Returns an empty slot for the cotangent of each result.
     pub(crate) fn awaited(&self) -> InlineList<Option<Tensor>> {
         InlineList::of(&self.outs, |_| None)
     }
@@ -91,7 +91,7 @@ impl<K, V: Clone> Bounded<K, V> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the value of the key with this hash for which `is` holds. On a miss makes the value without
+    /// Returns the value of a key with this hash that `is` accepts. On a miss, makes the value without
     /// holding the lock.
     pub(crate) fn get_or_make(
         &self,
@@ -171,8 +171,7 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
     let mut cts = vec![None; outs.len()];
     gs.iter().for_each(|(k, g)| cts[*k] = Some(*g));
     let pulled = pull(&b, op, &Rule { ins: &xs, outs: &ys }, &cts, needs);
-    // A recorded op has a known derivative: where none flows (`floor`, or the gradient of `relu` at its kink),
-    // it is zero.
+    // A recorded op has a known derivative. If no gradient flows, as for `floor`, the gradient is zero.
     let flows = pulled.iter().any(Option::is_some);
     let known = |(i, g): (usize, Option<_>)| {
         let zero = || (!flows && needs[i]).then(|| b.zeros(&ins[i]));
@@ -183,7 +182,7 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
     let (graph, used) = b.finish(&results)?.without_unused_inputs()?;
     let (used_in, rest) = used.split_at(ins.len());
     let (used_out, used_ct) = rest.split_at(outs.len());
-    let places = |used: &[bool]| -> Vec<usize> { (0..used.len()).filter(|&i| used[i]).collect() };
+    let indices = |used: &[bool]| -> Vec<usize> { (0..used.len()).filter(|&i| used[i]).collect() };
     let name = format!("{}_vjp", op.name());
     Ok(Plan {
         program: PointwiseProgram::of(&graph),
@@ -193,8 +192,8 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
         pointwise: if let Op::Map(map) = op { Some((map.0, needs.to_vec())) } else { None },
         name: called(op).to_string(),
         call: (!writes.is_empty()).then(|| Call::new(&name, Vec::new(), Arc::new(graph)).into()),
-        reads_in: places(used_in),
-        reads_out: places(used_out),
+        reads_in: indices(used_in),
+        reads_out: indices(used_out),
         reads_ct: gs.iter().zip(used_ct).filter(|(_, used)| **used).map(|((k, _), _)| *k).collect(),
         writes,
     })

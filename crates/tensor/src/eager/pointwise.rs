@@ -1,6 +1,6 @@
 //! Runs pointwise ops directly on data, without compiling them.
-//! Takes row-major or repeated `f32` and `f64` operands; returns new storage, or `None` if the compiled op must
-//! run.
+//! Takes row-major or repeated `f32` and `f64` operands; returns new storage, or `None` if the compiled op
+//! must run.
 //! It also runs small chains of pointwise ops, which most gradient plans are; `plan.rs` holds these programs.
 
 use crate::data::Data;
@@ -27,6 +27,7 @@ enum Lanes<T> {
 
 /// An operand of a loop.
 enum Operand<'a, T> {
+    /// Row-major elements.
     Line(&'a [T]),
     /// One repeated element.
     One(T),
@@ -114,8 +115,8 @@ pub(crate) enum Second<'a> {
 }
 
 /// Runs a pointwise op on one or two `f32` or `f64` operands of one type, each row-major or one repeated
-/// element. Returns `None` in every other case, errors included. The result has the type of the operands or is
-/// boolean; the op's gradient plans are returned with it.
+/// element. Returns `None` in every other case, errors included. The result has the type of the operands or
+/// is boolean; the op's gradient plans are returned with it.
 pub(crate) fn run(
     op: &'static Pointwise,
     first: &Data,
@@ -191,8 +192,8 @@ impl PointwiseProgram {
         }
     }
 
-    /// Computes the outputs and passes each to `give`. Returns `None`, before any output, if a layout does not
-    /// fit, a compiled kernel would be faster, or an allocation fails.
+    /// Computes the outputs and passes each to `give`. Returns `None`, before any output, if a layout does
+    /// not fit, a compiled kernel would be faster, or an allocation fails.
     pub(crate) fn run<'a>(
         &self,
         input: impl Fn(usize) -> Option<&'a Data>,

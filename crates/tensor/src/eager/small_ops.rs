@@ -1,6 +1,6 @@
 //! Evaluates small structural ops (concat, take, gather, scatter, iota, random bits) without compiling them.
-//! Takes operands; returns results, or `None` if a result exceeds `FEW`, gradients are recorded, or an index is
-//! out of range.
+//! Takes operands; returns results, or `None` if a result exceeds `FEW`, gradients are recorded, or an index
+//! is out of range.
 //! On `None` the caller runs the compiled op, which reports errors.
 
 use crate::data::Data;
@@ -31,13 +31,13 @@ pub(crate) fn evaluate_small(form: &Form, ins: &[Data], outs: &[Aval]) -> Option
     let bytes = out.shape.checked_numel()?.checked_mul(out.dtype.size())?;
     let storage = match (form, out.dtype.size()) {
         _ if bytes > FEW => None,
-        (Form::Bits, _) => return drawn(&ins[0], outs),
-        (Form::Iota { axis }, _) => counted(out, *axis),
-        (_, 1) => moved::<u8>(form, ins, out),
-        (_, 2) => moved::<u16>(form, ins, out),
-        (_, 4) => moved::<u32>(form, ins, out),
-        (_, 8) => moved::<u64>(form, ins, out),
-        _ => moved::<C>(form, ins, out),
+        (Form::Bits, _) => return draw_bits(&ins[0], outs),
+        (Form::Iota { axis }, _) => fill_iota(out, *axis),
+        (_, 1) => move_elements::<u8>(form, ins, out),
+        (_, 2) => move_elements::<u16>(form, ins, out),
+        (_, 4) => move_elements::<u32>(form, ins, out),
+        (_, 8) => move_elements::<u64>(form, ins, out),
+        _ => move_elements::<C>(form, ins, out),
     };
     storage.map(|storage| vec![Data::row_major(storage, out)])
 }
@@ -80,9 +80,9 @@ pub(crate) fn joined(tensors: &[&Tensor], axis: usize, new: bool) -> Option<Tens
     Some(Tensor::data(Data::row_major(result, &Aval::new(*dtype, shape))))
 }
 
-/// Returns the row-major positions that indices along an axis refer to. Returns `None` unless they are few, in
-/// range and known.
-fn pointed(shape: &Shape, axis: usize, ids: &Data) -> Option<Vec<usize>> {
+/// Returns the row-major positions that indices along an axis select. Returns `None` unless the indices are
+/// few, in range and on the CPU.
+fn positions_of(shape: &Shape, axis: usize, ids: &Data) -> Option<Vec<usize>> {
     let own = &ids.aval.shape;
     if own.rank() != shape.rank() || (0..own.rank()).any(|a| a != axis && own[a] > shape[a]) {
         return None;
@@ -104,21 +104,21 @@ pub(crate) fn gathered(x: &Tensor, axis: usize, ids: &Tensor) -> Option<Tensor> 
         return None;
     }
     let of = |x: &Data, ids: &Data| {
-        let at = pointed(&x.aval.shape, axis, ids)?;
+        let at = positions_of(&x.aval.shape, axis, ids)?;
         let storage = match x.aval.dtype.size() {
             _ if x.strides.is_some() => None,
-            1 => taken::<u8>(x, &at),
-            2 => taken::<u16>(x, &at),
-            4 => taken::<u32>(x, &at),
-            8 => taken::<u64>(x, &at),
-            _ => taken::<C>(x, &at),
+            1 => gather_at::<u8>(x, &at),
+            2 => gather_at::<u16>(x, &at),
+            4 => gather_at::<u32>(x, &at),
+            8 => gather_at::<u64>(x, &at),
+            _ => gather_at::<C>(x, &at),
         };
         Some(Tensor::data(Data::row_major(storage?, &Aval::new(x.aval.dtype, ids.aval.shape.clone()))))
     };
     x.with_data(|x| ids.with_data(|ids| of(x, ids)))
 }
 
-fn taken<E: Pod>(x: &Data, at: &[usize]) -> Option<Storage> {
+fn gather_at<E: Pod>(x: &Data, at: &[usize]) -> Option<Storage> {
     let all = &x.storage.host::<E>()?[x.offset..];
     Storage::from_fn(at.len(), |i| all[at[i]])
 }
@@ -142,7 +142,7 @@ pub(crate) fn scattered(
         if !fits || !few || x.strides.is_some() || new.aval.dtype != x.aval.dtype {
             return None;
         }
-        let at = pointed(&x.aval.shape, axis, ids)?;
+        let at = positions_of(&x.aval.shape, axis, ids)?;
         let storage = match (combine, x.aval.dtype, x.aval.dtype.size()) {
             (Some(Combine::Sum), DType::F32, _) => put::<f32>(x, &at, needed, new, |a, b| *a += b),
             (Some(Combine::Sum), DType::F64, _) => put::<f64>(x, &at, needed, new, |a, b| *a += b),
@@ -176,7 +176,7 @@ fn put<E: Pod>(
     Some(result)
 }
 
-fn drawn(state: &Data, outs: &[Aval]) -> Option<Vec<Data>> {
+fn draw_bits(state: &Data, outs: &[Aval]) -> Option<Vec<Data>> {
     let [words, next] = outs else { return None };
     let state: [u32; 4] = state.to_vec().ok()?.try_into().ok()?;
     let n = words.shape.numel();
@@ -186,7 +186,7 @@ fn drawn(state: &Data, outs: &[Aval]) -> Option<Vec<Data>> {
     [words, next].iter().map(|(aval, all)| Some(Data::row_major(Storage::from_slice(all)?, aval))).collect()
 }
 
-fn counted(out: &Aval, axis: usize) -> Option<Storage> {
+fn fill_iota(out: &Aval, axis: usize) -> Option<Storage> {
     let (n, step, extent) = (out.shape.numel(), out.shape.strides()[axis], out.shape[axis]);
     let at = |i: usize| i / step % extent;
     match out.dtype {
@@ -196,7 +196,7 @@ fn counted(out: &Aval, axis: usize) -> Option<Storage> {
     }
 }
 
-fn moved<E: Pod>(form: &Form, ins: &[Data], out: &Aval) -> Option<Storage> {
+fn move_elements<E: Pod>(form: &Form, ins: &[Data], out: &Aval) -> Option<Storage> {
     match form {
         Form::Concat { axis } => {
             let row: usize = out.shape[*axis..].iter().product();

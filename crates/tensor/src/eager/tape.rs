@@ -1,8 +1,8 @@
 //! Eager autograd: tape nodes and recording. `backward.rs` runs the pass over them.
 //!
-//! A node stores the call, the targets of its gradients, and only those operands and results that the gradient
-//! graph reads. That graph is derived once per call and types (`plan.rs`). Nodes are owned by the tensors they
-//! produced, and are freed without recursion.
+//! A node stores the call, the targets of its gradients, and only those operands and results that the
+//! gradient graph reads. That graph is derived once per call and types (`plan.rs`). Nodes are owned by the
+//! tensors they produced, and are freed without recursion.
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
@@ -122,10 +122,10 @@ thread_local! {
     static GARBAGE: RefCell<Vec<Recorded>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Capacity that the list of garbage keeps.
+/// Largest capacity that `GARBAGE` keeps when it is empty.
 const KEPT_GARBAGE: usize = 256;
 
-/// Frees a long chain iteratively instead of by recursion.
+/// Frees long chains of nodes iteratively, because recursion would overflow the stack.
 impl Drop for Node {
     fn drop(&mut self) {
         let recorded = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).recorded.take();
@@ -139,12 +139,12 @@ impl Drop for Node {
         while let Ok(Some(next)) = GARBAGE.try_with(|g| g.borrow_mut().pop()) {
             drop(next);
         }
-        let too_much = |g: &RefCell<Vec<Recorded>>| {
+        let shrink = |g: &RefCell<Vec<Recorded>>| {
             if g.borrow().capacity() > KEPT_GARBAGE {
                 g.borrow_mut().shrink_to(KEPT_GARBAGE);
             }
         };
-        let _ = GARBAGE.try_with(too_much);
+        let _ = GARBAGE.try_with(shrink);
         FREEING.set(false);
     }
 }
@@ -176,8 +176,8 @@ pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Returns true if a pointwise op is piecewise constant (`floor`, `sign`): its gradient is a known zero, not a missing
-/// derivative.
+/// Returns true if a pointwise op is piecewise constant (`floor`, `sign`): its gradient is a known zero, not
+/// a missing derivative.
 pub(crate) fn is_step(op: &Op) -> bool {
     matches!(op, Op::Map(map) if map.0.partials.is_none())
 }
@@ -228,6 +228,7 @@ pub(crate) fn record_pointwise(
 }
 
 thread_local! {
+    /// Recording number of the last node of this thread, or larger.
     static CLOCK: Cell<u64> = const { Cell::new(0) };
 }
 

@@ -110,7 +110,8 @@ impl Tensor {
         })
     }
 
-    /// `x` where positive, else `alpha (exp(x / alpha) - 1)`: its derivative at 0 is 1. `alpha` must not be 0.
+    /// `x` where positive, else `alpha (exp(x / alpha) - 1)`: its derivative at 0 is 1. `alpha` must not be
+    /// 0.
     #[track_caller]
     pub fn celu(&self, alpha: f64) -> Tensor {
         if alpha == 0.0 {

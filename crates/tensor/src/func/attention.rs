@@ -11,8 +11,8 @@ use gradus_ir::{Class, DType, Error, Result, Shape};
 /// Options of [`scaled_dot_product_attention`].
 #[derive(Clone, Debug, Default)]
 pub struct AttentionOptions {
-    /// Broadcasts to the scores `[..., heads, queries, keys]`. A boolean mask is true where a query sees a key.
-    /// A float mask is added to the scores, with gradient; minus infinity hides a key.
+    /// Broadcasts to the scores `[..., heads, queries, keys]`. A boolean mask is true where a query sees a
+    /// key. A float mask is added to the scores, with gradient; minus infinity hides a key.
     pub mask: Option<Tensor>,
     /// Query `i` sees keys `0..=i`, also if the numbers of queries and keys differ.
     pub causal: bool,
@@ -117,8 +117,8 @@ impl AttentionOptions {
         args
     }
 
-    /// Returns a mask of the keys that each query sees, and a tensor to add to the scores. `None` stands for no
-    /// mask and for nothing to add.
+    /// Returns a mask of the keys that each query sees, and a tensor to add to the scores. `None` stands for
+    /// no mask and for nothing to add.
     fn seen(&self, scores: &Tensor, mask: Option<&Tensor>) -> (Option<Tensor>, Option<Tensor>) {
         let shape = scores.shape();
         let (queries, keys) = (scores.dim(-2), scores.dim(-1));
@@ -262,8 +262,8 @@ fn check_base(base: f64) -> Result<()> {
 }
 
 impl Tensor {
-    /// Rotary position embedding of `[..., positions, features]`. Feature `i` of the first half and feature `i`
-    /// of the second half form a pair, which is rotated by `(offset + position) · base^(-2i/d)`.
+    /// Rotary position embedding of `[..., positions, features]`. Feature `i` of the first half and feature
+    /// `i` of the second half form a pair, which is rotated by `(offset + position) · base^(-2i/d)`.
     #[track_caller]
     pub fn rope(&self, base: f64, offset: i64) -> Tensor {
         if self.error().is_some() {
@@ -287,7 +287,8 @@ impl Tensor {
     }
 
     /// [`rope`](Tensor::rope) at explicit positions, which broadcast to the shape without features: `[n]`, or
-    /// `[batch, 1, n]` for a tensor `[batch, heads, n, d]`. Positions may be fractional; they have no gradient.
+    /// `[batch, 1, n]` for a tensor `[batch, heads, n, d]`. Positions may be fractional; they have no
+    /// gradient.
     #[track_caller]
     pub fn rope_at(&self, positions: &Tensor, base: f64) -> Tensor {
         let ins = [self, positions];
@@ -314,8 +315,8 @@ impl Tensor {
         }
     }
 
-    /// [`rope`](Tensor::rope) with explicit cosines and sines, which receive gradients: one for each feature or
-    /// for each pair of features. They broadcast to this tensor's shape on the other axes.
+    /// [`rope`](Tensor::rope) with explicit cosines and sines, which receive gradients: one for each feature
+    /// or for each pair of features. They broadcast to this tensor's shape on the other axes.
     #[track_caller]
     pub fn rope_with(&self, cos: &Tensor, sin: &Tensor) -> Tensor {
         let ins = [self, cos, sin];

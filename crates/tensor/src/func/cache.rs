@@ -1,9 +1,9 @@
 //! A cache of keys and values for generating texts, and attention over it.
 //!
-//! A cache is `[slots, heads, capacity, width]`: each slot holds the positions of one text. One call serves several
-//! texts at once, each in its own slot and at its own positions, so that one plan serves all of them. Devices that
-//! claim the regions write to the cache in place and read only the positions that a token sees. A cache holds floats,
-//! or bytes of Q8_0 ([`CacheKind`]).
+//! A cache is `[slots, heads, capacity, width]`: each slot holds the positions of one text. One call serves
+//! several texts at once, each in its own slot and at its own positions, so that one plan serves all of them.
+//! Devices that claim the regions write to the cache in place and read only the positions that a token sees.
+//! A cache holds floats, or bytes of Q8_0 ([`CacheKind`]).
 
 use super::attention::{AttentionOptions, scaled_dot_product_attention};
 use super::quantized::{dequantize, quantize_rows};
@@ -29,8 +29,8 @@ pub enum CacheKind {
     F32,
     /// `bf16`: half of the memory.
     Bf16,
-    /// Integers of 8 bits in blocks of 32 that share a scale (Q8_0): about a quarter of the memory. Heads must have a
-    /// multiple of 32 features.
+    /// Integers of 8 bits in blocks of 32 that share a scale (Q8_0): about a quarter of the memory. Heads
+    /// must have a multiple of 32 features.
     Q8,
 }
 
@@ -52,7 +52,7 @@ impl CacheKind {
         CacheKind::ALL.into_iter().find(|c| c.name() == name)
     }
 
-    /// The dtype and extent of a row of `width` features. Fails if there is no such row.
+    /// Returns dtype and extent of a row of `width` features, or an error if Q8_0 blocks do not divide it.
     pub fn row(self, width: usize) -> Result<(DType, usize)> {
         match self {
             CacheKind::F32 => Ok((DType::F32, width)),
@@ -90,7 +90,7 @@ pub struct CachedOptions {
     pub softcap: Option<f64>,
 }
 
-/// The features of a row of a cache.
+/// Returns the number of features in a row of a cache.
 fn features(cache: &Tensor) -> usize {
     let row = cache.dim(-1);
     match cache.dtype() {
@@ -99,8 +99,8 @@ fn features(cache: &Tensor) -> usize {
     }
 }
 
-/// Returns an error unless the operands are a cache whose rows have `width` elements, and texts `[texts, time, heads,
-/// width]` that fit it.
+/// Returns an error unless the operands are a cache whose rows have `width` elements, and texts `[texts,
+/// time, heads, width]` that fit it.
 fn check(cache: &Tensor, texts: &Tensor, width: usize, integers: &[&Tensor]) -> Result<()> {
     for t in [cache, texts].into_iter().chain(integers.iter().copied()) {
         t.check()?;
@@ -123,9 +123,10 @@ fn check(cache: &Tensor, texts: &Tensor, width: usize, integers: &[&Tensor]) -> 
     })
 }
 
-/// A cache with the first `count` tokens of each text written to its slot, from its position on. Tokens beyond the
-/// capacity, and texts in slots that the cache does not have, are left out. Of two texts in one slot, the later one
-/// counts. Texts must have the representation of the cache ([`CacheKind::encode`]).
+/// Returns the cache with the first `count` tokens of each text written to its slot, from its position on.
+/// Tokens beyond the capacity, and texts in slots that the cache does not have, are left out. If two texts
+/// have one slot, the later one is kept. Texts must have the representation of the cache
+/// ([`CacheKind::encode`]).
 #[track_caller]
 pub fn cache_write(cache: &Tensor, texts: &Tensor, at: Slots<'_>, count: &Tensor) -> Tensor {
     let ins = [cache, texts, at.slots, at.first, count];
@@ -162,10 +163,10 @@ pub fn cache_write(cache: &Tensor, texts: &Tensor, at: Slots<'_>, count: &Tensor
     })
 }
 
-/// Attention, `softmax(q·kᵀ·scale)·v`, of the queries `[texts, time, heads, width]`. Each token sees the positions of
-/// its slot up to its own, or the last `window` of these. Neighbouring heads of queries share a head of the cache.
-/// Slots outside of the cache count as the nearest one. Keys and values may have any representation of [`CacheKind`];
-/// the result has the dtype of the queries.
+/// Attention, `softmax(q·kᵀ·scale)·v`, of the queries `[texts, time, heads, width]`. Each token sees the
+/// positions of its slot up to its own, or only the last `window` of them. Neighbouring heads of queries
+/// share a head of the cache. Slots outside of the cache count as the nearest one. Keys and values may have
+/// any representation of [`CacheKind`]; the result has the dtype of the queries.
 #[track_caller]
 pub fn cached_attention(
     queries: &Tensor,

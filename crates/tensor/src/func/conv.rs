@@ -13,7 +13,8 @@ use gradus_ir::{Error, Result, Shape};
 pub enum Padding {
     /// The same number on both sides of each axis.
     Each(Each),
-    /// Padding that keeps the extents of the input, for stride 1. An odd total puts the extra zero at the end.
+    /// Padding that keeps the extents of the input, for stride 1. An odd total puts the extra zero at the
+    /// end.
     Same,
 }
 
@@ -47,7 +48,8 @@ impl Default for ConvOptions {
 pub struct ConvTransposeOptions {
     /// Stride of the window in the result; default 1.
     pub stride: Each,
-    /// Elements removed from both ends of the result, the padding of the corresponding convolution; default 0.
+    /// Elements removed from both ends of the result, the padding of the corresponding convolution; default
+    /// 0.
     pub padding: Each,
     /// Elements added at the end of the result. A strided convolution maps several extents to one, and this
     /// number chooses among them. It must be below the stride or the dilation; default 0.
@@ -284,7 +286,8 @@ fn conv_transpose_named(
 }
 
 /// Convolution (cross-correlation, as in machine learning) of `[N,C,spatial]` or `[C,spatial]` with windows
-/// `[O,C/groups,window]`, over as many spatial axes as the window has. Adds a bias `[O]`. Dtypes are promoted.
+/// `[O,C/groups,window]`, over as many spatial axes as the window has. Adds a bias `[O]`. Dtypes are
+/// promoted.
 #[track_caller]
 pub fn conv(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor {
     conv_named(x, w, bias, options, None)

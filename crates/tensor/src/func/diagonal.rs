@@ -9,8 +9,8 @@ use gradus_ir::ops::movement::{Pad, Slice};
 use gradus_ir::{DType, Error};
 
 impl Tensor {
-    /// Takes the diagonal of two axes, elements `(i, i + offset)`, as a new last axis. A view if the layout
-    /// allows it.
+    /// Takes the diagonal of two axes, elements `(i, i + offset)`, as a new last axis. Returns a view if the
+    /// layout allows it.
     #[track_caller]
     pub fn diagonal(&self, offset: isize, axis1: isize, axis2: isize) -> Tensor {
         let shape = self.shape();
@@ -89,7 +89,7 @@ impl Tensor {
         }
     }
 
-    /// The sum of the diagonal of a matrix.
+    /// Sums the diagonal of a matrix.
     #[track_caller]
     pub fn trace(&self) -> Tensor {
         if self.error().is_none() && self.rank() != 2 {
@@ -119,13 +119,13 @@ impl Tensor {
         })
     }
 
-    /// Matrices with zeros above the diagonal `(i, i + diagonal)`.
+    /// Replaces the elements above the diagonal `(i, i + diagonal)` of matrices by zeros.
     #[track_caller]
     pub fn tril(&self, diagonal: isize) -> Tensor {
         self.triangle("tril", diagonal, true)
     }
 
-    /// Matrices with zeros below the diagonal `(i, i + diagonal)`.
+    /// Replaces the elements below the diagonal `(i, i + diagonal)` of matrices by zeros.
     #[track_caller]
     pub fn triu(&self, diagonal: isize) -> Tensor {
         self.triangle("triu", diagonal, false)

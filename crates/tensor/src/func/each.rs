@@ -63,8 +63,8 @@ pub(crate) fn split_shape(shape: &Shape, axes: usize, what: &str) -> Result<(Vec
     }
 }
 
-/// Returns a memory error if a result with these last extents, or an index table per extent, cannot be allocated.
-/// Called before tables are built, as building them would take as long as filling the memory.
+/// Returns a memory error if a result with these last extents, or an index table per extent, cannot be
+/// allocated. Must be called before tables are built: building tables as large as the memory would take long.
 pub(crate) fn check_memory(x: &Tensor, size: &[usize]) -> Result<()> {
     let shape = x.shape();
     let lead = &shape[..shape.rank().saturating_sub(size.len())];
@@ -80,19 +80,19 @@ pub(crate) fn failed(ins: &[&Tensor]) -> Option<Tensor> {
     ins.iter().find(|t| t.error().is_some()).map(|t| (*t).clone())
 }
 
-/// A scalar of a dtype.
+/// Makes a scalar of a dtype.
 #[track_caller]
 pub(crate) fn scalar(dtype: DType, value: f64) -> Tensor {
     Tensor::from_literal(&Literal::scalar(dtype, value))
 }
 
-/// Integers as a constant.
+/// Makes a constant of integers.
 #[track_caller]
 pub(crate) fn integers(values: Vec<i64>, shape: impl Into<Shape>) -> Tensor {
     Tensor::from_slice(&values, shape)
 }
 
-/// Floats as a constant of a dtype.
+/// Makes a constant of a dtype from floats.
 #[track_caller]
 pub(crate) fn floats(dtype: DType, values: Vec<f64>, shape: impl Into<Shape>) -> Tensor {
     Tensor::from_slice(&values, shape).to_dtype(dtype)
@@ -117,7 +117,7 @@ pub(crate) fn pad_with(x: &Tensor, low: &[i64], high: &[i64], value: f64) -> Ten
     apply1(pad, &[&inside]).select(&padded, &scalar(x.dtype(), value))
 }
 
-/// Converts to signed numbers. The values are extents or passed [`Each::resolve`], so that they fit.
+/// Converts to signed numbers. The values must be extents or results of [`Each::resolve`], which fit.
 pub(crate) fn signed(values: &[usize]) -> Vec<i64> {
     values.iter().map(|&n| n as i64).collect()
 }

@@ -8,8 +8,8 @@ use gradus_ir::ops::index::Take;
 use gradus_ir::{Class, DType, Error, Result};
 
 /// Selects rows of a table (`[rows, ...]`) by integers of any shape, whose axes come first in the result. The
-/// row `padding_idx`, counted from the end if negative, has no gradient. An id out of range, including negative
-/// ones, is an error when the embedding is evaluated.
+/// row `padding_idx`, counted from the end if negative, has no gradient. An id out of range, including
+/// negative ones, is an error when the embedding is evaluated.
 #[track_caller]
 pub fn embedding(ids: &Tensor, table: &Tensor, padding_idx: Option<i64>) -> Tensor {
     let ins = [table, ids];

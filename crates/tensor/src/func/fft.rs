@@ -8,7 +8,7 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::fft::Fft;
 use gradus_ir::{Class, DType, Error, Result, size};
 
-/// Which transform is divided by the number of elements.
+/// The transform that is divided by the number of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FftNorm {
     /// The inverse.
@@ -82,7 +82,7 @@ fn real_signal(x: &Tensor, axis: usize, n: usize, norm: FftNorm) -> Tensor {
 impl Tensor {
     /// Returns the resolved axis and its extent, or a failed tensor.
     #[track_caller]
-    fn transformed(
+    fn resolve_length(
         &self,
         name: &str,
         axis: isize,
@@ -112,7 +112,7 @@ impl Tensor {
     /// `y[k] = Σ x[t] exp(-2πi k t / n)` along an axis, cropped or zero-padded to `n` elements.
     #[track_caller]
     pub fn fft(&self, n: impl Into<Option<usize>>, axis: isize, norm: FftNorm) -> Tensor {
-        match self.transformed("fft", axis, n.into(), 0) {
+        match self.resolve_length("fft", axis, n.into(), 0) {
             Ok((axis, n)) => {
                 region1("fft", args(&[axis], &[n], norm), &[self], |x| transform(&x[0], axis, n, false, norm))
             }
@@ -123,7 +123,7 @@ impl Tensor {
     /// The inverse of [`fft`](Tensor::fft).
     #[track_caller]
     pub fn ifft(&self, n: impl Into<Option<usize>>, axis: isize, norm: FftNorm) -> Tensor {
-        match self.transformed("ifft", axis, n.into(), 0) {
+        match self.resolve_length("ifft", axis, n.into(), 0) {
             Ok((axis, n)) => {
                 region1("ifft", args(&[axis], &[n], norm), &[self], |x| transform(&x[0], axis, n, true, norm))
             }
@@ -135,7 +135,7 @@ impl Tensor {
     /// conjugates.
     #[track_caller]
     pub fn rfft(&self, n: impl Into<Option<usize>>, axis: isize, norm: FftNorm) -> Tensor {
-        match self.transformed("rfft", axis, n.into(), 1) {
+        match self.resolve_length("rfft", axis, n.into(), 1) {
             Ok(_) if self.dtype().is_complex() => {
                 let e = Error::dtype(self.dtype(), "the signal must be real; use fft");
                 Tensor::refuse("rfft", &[self], e)
@@ -147,12 +147,12 @@ impl Tensor {
         }
     }
 
-    /// The inverse of [`rfft`](Tensor::rfft): the real signal of `n` elements (by default an even number) whose
-    /// spectrum begins with this tensor.
+    /// The inverse of [`rfft`](Tensor::rfft): the real signal of `n` elements (by default an even number)
+    /// whose spectrum begins with this tensor.
     #[track_caller]
     pub fn irfft(&self, n: impl Into<Option<usize>>, axis: isize, norm: FftNorm) -> Tensor {
         let n = n.into().unwrap_or(2 * self.dim(axis).saturating_sub(1));
-        match self.transformed("irfft", axis, Some(n), 1) {
+        match self.resolve_length("irfft", axis, Some(n), 1) {
             Ok((axis, n)) => region1("irfft", args(&[axis], &[n], norm), &[&complex(self)], |x| {
                 real_signal(&x[0], axis, n, norm)
             }),
@@ -161,7 +161,7 @@ impl Tensor {
     }
 
     #[track_caller]
-    fn over(&self, name: &'static str, axes: impl Axes, inverse: bool, norm: FftNorm) -> Tensor {
+    fn transform_along(&self, name: &'static str, axes: impl Axes, inverse: bool, norm: FftNorm) -> Tensor {
         match axes.resolve(self.rank()) {
             _ if self.error().is_some() => self.clone(),
             Ok(axes) => region1(name, args(&axes, &[], norm), &[self], |x| {
@@ -175,25 +175,25 @@ impl Tensor {
     /// [`fft`](Tensor::fft) along several axes.
     #[track_caller]
     pub fn fftn(&self, axes: impl Axes, norm: FftNorm) -> Tensor {
-        self.over("fftn", axes, false, norm)
+        self.transform_along("fftn", axes, false, norm)
     }
 
     /// The inverse of [`fftn`](Tensor::fftn).
     #[track_caller]
     pub fn ifftn(&self, axes: impl Axes, norm: FftNorm) -> Tensor {
-        self.over("ifftn", axes, true, norm)
+        self.transform_along("ifftn", axes, true, norm)
     }
 
     /// [`fft`](Tensor::fft) along the last two axes.
     #[track_caller]
     pub fn fft2(&self, norm: FftNorm) -> Tensor {
-        self.over("fft2", [-2, -1], false, norm)
+        self.transform_along("fft2", [-2, -1], false, norm)
     }
 
     /// The inverse of [`fft2`](Tensor::fft2).
     #[track_caller]
     pub fn ifft2(&self, norm: FftNorm) -> Tensor {
-        self.over("ifft2", [-2, -1], true, norm)
+        self.transform_along("ifft2", [-2, -1], true, norm)
     }
 
     /// [`rfft`](Tensor::rfft) along the last of the axes, [`fft`](Tensor::fft) along the others.

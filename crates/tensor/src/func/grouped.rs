@@ -1,7 +1,8 @@
-//! Products of rows with one matrix out of several, as networks of experts need them.
+//! Products of each row with one of several matrices, as networks of experts need them.
 //!
-//! Takes rows and, for each, the number of its matrix; rows of one matrix need not be next to each other. The body computes the
-//! product with every matrix and selects one of them. Devices that claim the regions compute only the selected products.
+//! Takes rows and, for each, the number of its matrix; rows of one matrix need not be next to each other. The
+//! body computes the product with every matrix and selects one. Devices that claim the regions compute only
+//! the selected products.
 
 use super::quantized::{dequantize, shape_of};
 use crate::region::{arg, region1};
@@ -31,15 +32,16 @@ fn check(x: &Tensor, w: &Shape, groups: &Tensor) -> Result<()> {
     }
 }
 
-/// Computes the products of all rows with all matrices, and selects the product of each row with its own matrix.
-fn keep(x: &Tensor, w: &Tensor, groups: &Tensor) -> Tensor {
+/// Computes the products of all rows with all matrices, and selects the product of each row with its own
+/// matrix.
+fn select_products(x: &Tensor, w: &Tensor, groups: &Tensor) -> Tensor {
     let all = x.unsqueeze(0).matmul(&w.transpose(1, 2));
     let number = Tensor::iota(DType::I64, [w.dim(0), 1, 1], 0);
     number.eq(&groups.reshape([1, -1, 1])).select(&all, 0.0).sum(0)
 }
 
-/// The product `x[n] · w[groups[n]]ᵀ` of every row of `x [N,I]` with one of the matrices `w [G,O,I]`. Rows whose group
-/// is not one of the matrices give 0.
+/// The product `x[n] · w[groups[n]]ᵀ` of every row of `x [N,I]` with one of the matrices `w [G,O,I]`. Rows
+/// whose group is not one of the matrices give 0.
 #[track_caller]
 pub fn grouped_dot(x: &Tensor, w: &Tensor, groups: &Tensor) -> Tensor {
     let ins = [x, w, groups];
@@ -47,14 +49,14 @@ pub fn grouped_dot(x: &Tensor, w: &Tensor, groups: &Tensor) -> Tensor {
     let fits = fits.and_then(|()| super::loss::common(&[x, w]));
     match fits {
         Ok(dtype) => region1("grouped_dot", vec![], &ins, |x| {
-            keep(&x[0].to_dtype(dtype), &x[1].to_dtype(dtype), &x[2])
+            select_products(&x[0].to_dtype(dtype), &x[1].to_dtype(dtype), &x[2])
         }),
         Err(e) => Tensor::refuse("grouped_dot", &ins, e),
     }
 }
 
-/// [`grouped_dot`] with quantised matrices: `bytes` are `[G,O,bytes of a row]`. The result has the dtype of `x`; bytes carry no
-/// gradient.
+/// [`grouped_dot`] with quantised matrices: `bytes` are `[G,O,bytes of a row]`. The result has the dtype of
+/// `x`; bytes carry no gradient.
 #[track_caller]
 pub fn quantized_grouped_dot(x: &Tensor, bytes: &Tensor, format: Format, groups: &Tensor) -> Tensor {
     let ins = [x, bytes, groups];
@@ -62,7 +64,7 @@ pub fn quantized_grouped_dot(x: &Tensor, bytes: &Tensor, format: Format, groups:
         return Tensor::refuse("quantized_grouped_dot", &ins, e);
     }
     region1("quantized_grouped_dot", vec![arg("format", format.name().to_string())], &ins, |x| {
-        keep(&x[0], &dequantize(&x[1], format).to_dtype(x[0].dtype()), &x[2])
+        select_products(&x[0], &dequantize(&x[1], format).to_dtype(x[0].dtype()), &x[2])
     })
 }
 

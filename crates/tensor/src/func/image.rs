@@ -316,8 +316,8 @@ pub fn fold(x: &Tensor, output_size: &[usize], kernel: &[usize], options: &Unfol
 pub enum PadMode {
     /// A constant value.
     Constant(f64),
-    /// The elements mirrored at the outermost one, which is not repeated; the padding must be smaller than the
-    /// extent.
+    /// The elements mirrored at the outermost one, which is not repeated; the padding must be smaller than
+    /// the extent.
     Reflect,
     /// The outermost element.
     Replicate,
@@ -357,8 +357,8 @@ pub fn pad(x: &Tensor, padding: &[i64], mode: PadMode) -> Tensor {
             let crop = |n: i64| n.min(0).unsigned_abs() as usize;
             let mut cropped = crop(low[i]).saturating_add(crop(high[i]));
             if mode == PadMode::Replicate {
-                // Replication pads before it crops, so that an axis may be padded and then cropped by its full
-                // extent.
+                // Replication pads before it crops, so that an axis may be padded and then cropped by its
+                // full extent.
                 cropped = cropped.saturating_sub(low[i].max(high[i]).max(0) as usize);
             }
             let left = extent.saturating_sub(cropped);

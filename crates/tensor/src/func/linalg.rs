@@ -29,7 +29,7 @@ impl Triangular {
     pub const UPPER: Triangular = Triangular { lower: false, adjoint: false, unit: false };
 }
 
-/// Converts integers to `f32`.
+/// Converts integers and booleans to `f32`.
 #[track_caller]
 fn float(x: &Tensor) -> Tensor {
     if x.dtype().class() < Class::Float && x.error().is_none() { x.to_dtype(DType::F32) } else { x.clone() }
@@ -43,9 +43,9 @@ fn eye_like(x: &Tensor) -> Tensor {
     eye.to_dtype(x.dtype()).expand_to(&x.shape())
 }
 
-/// Returns true if the right side of a system holds vectors, one for each matrix. It does if it has one axis, or the
-/// extents of the matrix without the last extent. This is PyTorch's rule: for extents `[3, 3, 3]`, a right side `[3,
-/// 3]` is three vectors.
+/// Returns true if the right side of a system holds vectors, one for each matrix: if it has one axis, or the
+/// extents of the matrix without the last extent. This is PyTorch's rule: for extents `[3, 3, 3]`, a right
+/// side `[3, 3]` is three vectors.
 fn holds_vectors(a: &Tensor, b: &Tensor) -> bool {
     b.rank() == 1 || a.shape().split_last().is_some_and(|(_, rows)| b.shape()[..] == *rows)
 }
@@ -89,9 +89,9 @@ impl Tensor {
         self.t().conj()
     }
 
-    /// The solution `X` of `self · X = right` for square matrices `[..,n,n]`. The right side holds vectors if it has one axis
-    /// or exactly the extents `[..,n]`; otherwise it holds matrices `[..,n,k]`, and leading axes broadcast. Dtypes are
-    /// promoted. A singular matrix is an error.
+    /// The solution `X` of `self · X = right` for square matrices `[..,n,n]`. The right side holds vectors if
+    /// it has one axis or exactly the extents `[..,n]`; otherwise it holds matrices `[..,n,k]`, and leading
+    /// axes broadcast. Dtypes are promoted. A singular matrix is an error.
     #[track_caller]
     pub fn solve(&self, right: &Tensor) -> Tensor {
         match sides("solve", self, right, holds_vectors(self, right)) {
@@ -178,7 +178,8 @@ impl Tensor {
         apply_n::<2>(Qr { reflected: false }, &[&float(self)]).into()
     }
 
-    /// As [`qr`](Tensor::qr), with the signs that Householder reflections leave on the diagonal, as in LAPACK.
+    /// As [`qr`](Tensor::qr), with the signs that Householder reflections leave on the diagonal, as in
+    /// LAPACK.
     #[track_caller]
     pub fn qr_reflected(&self) -> (Tensor, Tensor) {
         apply_n::<2>(Qr { reflected: true }, &[&float(self)]).into()
@@ -208,7 +209,8 @@ impl Tensor {
         self.eigh().0
     }
 
-    /// Eigenvalues and eigenvectors (columns) of a square matrix, complex also for a real matrix; see [`Eig`].
+    /// Eigenvalues and eigenvectors (columns) of a square matrix, complex also for a real matrix; see
+    /// [`Eig`].
     #[track_caller]
     pub fn eig(&self) -> (Tensor, Tensor) {
         let x = float(self);
@@ -258,8 +260,8 @@ impl Tensor {
         })
     }
 
-    /// The exponential of a square matrix: Padé approximant of order 13 of the matrix scaled down by a power of
-    /// two, then squared repeatedly.
+    /// The exponential of a square matrix: Padé approximant of order 13 of the matrix scaled down by a power
+    /// of two, then squared repeatedly.
     #[track_caller]
     pub fn matrix_exp(&self) -> Tensor {
         if let Some(refused) = self.unless_square("matrix_exp") {
@@ -296,7 +298,7 @@ fn drop_column(vector: bool, x: Tensor) -> Tensor {
 fn three(parts: gradus_ir::Result<Vec<Tensor>>) -> (Tensor, Tensor, Tensor) {
     match parts.map(<[Tensor; 3]>::try_from) {
         Ok(Ok(parts)) => parts.into(),
-        Ok(Err(_)) => three(Err(Error::verify("three results"))),
+        Ok(Err(_)) => three(Err(Error::verify("expected three results"))),
         Err(e) => (Tensor::failed(e.clone()), Tensor::failed(e.clone()), Tensor::failed(e)),
     }
 }

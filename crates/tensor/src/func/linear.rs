@@ -24,8 +24,8 @@ fn equal(a: usize, b: usize, what: &str) -> Result<()> {
     if a == b { Ok(()) } else { Err(Error::shape(format!("{what} {a} and {b}"), "must be equal")) }
 }
 
-/// `x · wᵀ + bias` over the last axis of `x`: `w` is `[O,I]` and the bias `[O]`, or `w` is `[I]` and the bias a scalar.
-/// Dtypes are promoted.
+/// `x · wᵀ + bias` over the last axis of `x`: `w` is `[O,I]` and the bias `[O]`, or `w` is `[I]` and the bias
+/// a scalar. Dtypes are promoted.
 #[track_caller]
 pub fn linear(x: &Tensor, w: &Tensor, bias: Option<&Tensor>) -> Tensor {
     let ins: Vec<&Tensor> = [x, w].into_iter().chain(bias).collect();
@@ -121,7 +121,8 @@ pub fn tensordot(a: &Tensor, b: &Tensor, axes_a: impl Axes, axes_b: impl Axes) -
     }
 }
 
-/// `beta · c + alpha · (a b)` of matrices, where `c` broadcasts. If `beta` is 0, `c` is ignored, NaN included.
+/// `beta · c + alpha · (a b)` of matrices, where `c` broadcasts. If `beta` is 0, `c` is ignored, NaN
+/// included.
 #[track_caller]
 pub fn addmm(c: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Tensor {
     if let Some(failed) = failed(&[c, a, b]) {

@@ -8,8 +8,8 @@ use gradus_ir::{Class, DType, Error, Result, Shape};
 /// Reduction of the losses of single elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reduction {
-    /// The mean of the losses, NaN if there are none. A weighted classification loss divides by the sum of the
-    /// weights.
+    /// The mean of the losses, NaN if there are none. A weighted classification loss divides by the sum of
+    /// the weights.
     #[default]
     Mean,
     /// The sum of the losses.
@@ -47,8 +47,8 @@ pub(super) fn common(ins: &[&Tensor]) -> Result<DType> {
     }
 }
 
-/// Returns the common shape of prediction and target. Only axes of extent 1 and scalars broadcast. A target of
-/// another rank is almost always a mistake: `[n]` and `[n, 1]` would give `n²` losses.
+/// Returns the common shape of prediction and target. Only axes of extent 1 and scalars broadcast. A target
+/// of another rank is almost always a mistake: `[n]` and `[n, 1]` would give `n²` losses.
 pub(super) fn paired(a: &Tensor, b: &Tensor) -> Result<Shape> {
     let (sa, sb) = (a.shape(), b.shape());
     let ranks = sa.rank() == sb.rank() || sa.rank() == 0 || sb.rank() == 0;
@@ -136,15 +136,15 @@ pub fn huber_loss(input: &Tensor, target: &Tensor, delta: f64, reduction: Reduct
     })
 }
 
-/// `log x`, clamped at -100, so that a wrong prediction of probability 1 has a finite loss. The derivative is 0
-/// where it is clamped. Negative `x` gives NaN, as `log` does.
-fn log_from_hundred(x: &Tensor) -> Tensor {
+/// `log x`, clamped at -100, so that a wrong prediction of probability 1 has a finite loss. The derivative is
+/// 0 where the logarithm is clamped. Negative `x` gives NaN, as `log` does.
+fn clamped_log(x: &Tensor) -> Tensor {
     let low = x.ge(0.0).and(&x.le((-100.0f64).exp()));
     low.select(-100.0, &low.select(1.0, x).log())
 }
 
-/// The negative log-likelihood `-(t·log x + (1-t)·log(1-x))` of the target `t` under the probability `x`, times
-/// an optional weight. Logarithms are clamped at -100. NaN where the input is not a probability.
+/// The negative log-likelihood `-(t·log x + (1-t)·log(1-x))` of the target `t` under the probability `x`,
+/// times an optional weight. Logarithms are clamped at -100. NaN where the input is not a probability.
 ///
 /// [`binary_cross_entropy_with_logits`] is accurate where this function is clamped.
 #[track_caller]
@@ -159,7 +159,7 @@ pub fn binary_cross_entropy(
     elementwise("binary_cross_entropy", args, &ins, reduction, |x| {
         let (p, t) = (&x[0], &x[1]);
         let other = p.eq(1.0).select(-100.0, &(-p.eq(1.0).select(0.0, p)).log1p());
-        let losses = -(t * log_from_hundred(p) + (1.0 - t) * other);
+        let losses = -(t * clamped_log(p) + (1.0 - t) * other);
         x.get(2).map_or(losses.clone(), |w| losses * w)
     })
 }
@@ -201,8 +201,8 @@ impl From<Reduction> for KlReduction {
     }
 }
 
-/// The divergence of the target distribution from the input, as its terms `t·(log t - input)`. The input holds
-/// log-probabilities, and so does the target if `log_target` is set. A target probability of 0 gives 0.
+/// The divergence of the target distribution from the input, as its terms `t·(log t - input)`. The input
+/// holds log-probabilities, and so does the target if `log_target` is set. A target probability of 0 gives 0.
 #[track_caller]
 pub fn kl_div(
     input: &Tensor,

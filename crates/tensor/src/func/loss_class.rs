@@ -92,8 +92,8 @@ fn targets(target: &Tensor, weight: Option<&Tensor>, ignore: i64, count: usize, 
     let target = target.to_dtype(DType::I64);
     let ignored = target.eq(ignore);
     let safe = ignored.select(0, &target);
-    // A negative class must be an error, but `gather` counts it from the end. Subtracting the number of classes
-    // keeps it out of range.
+    // A negative class must be an error, but `gather` counts it from the end. Subtracting the number of
+    // classes keeps it out of range.
     let safe = safe.lt(0).select(&(&safe - count as i64), &safe);
     let weights = match weight {
         Some(w) => ignored.select(0.0, &w.index_select(0, &safe)),
@@ -117,8 +117,8 @@ fn weighted_mean(losses: &Tensor, weights: &Tensor, reduction: Reduction) -> Ten
 }
 
 /// The negative log-probability of the target class. The input holds log-probabilities on axis 1 (`[n, c,
-/// ...]`, or `[c]`), the target a class for each of the other positions. A class out of range is an error when
-/// the loss is evaluated. The mean is NaN if all targets are ignored.
+/// ...]`, or `[c]`), the target a class for each of the other positions. A class out of range is an error
+/// when the loss is evaluated. The mean is NaN if all targets are ignored.
 #[track_caller]
 pub fn nll_loss(input: &Tensor, target: &Tensor, options: &NllOptions) -> Tensor {
     let NllOptions { weight, ignore_index, reduction } = options;
@@ -220,7 +220,7 @@ pub(super) fn samples(s: &mut super::Samples) {
             s.case("cross_entropy", ins, move |x| cross_entropy(&x[0], &x[1], &plain));
         }
     }
-    // Some ignored, with weights; probabilities with weights.
+    // Targets of which some are ignored, and probabilities, both with weights.
     let ids = s.draw.ints((1, 2), [3]);
     let ins = [s.draw.normal([3, 4]), ids.clone(), s.draw.uniform((0.5, 2.0), [4])];
     for ignore_index in [0, 1] {

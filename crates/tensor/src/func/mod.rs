@@ -2,9 +2,9 @@
 //!
 //! A composite has no kernel: it is written with other operations. They are usually inside
 //! [`region1`](crate::region1), which makes the composite one named call when it runs, prints and
-//! differentiates. Its derivative is that of its body. If the derivative is cheaper to compute from the result,
-//! [`region1_with_grad`](crate::region1_with_grad) states it. Each file ends with sample calls from which the
-//! test kit checks its composites.
+//! differentiates. Its derivative is that of its body. If the derivative is cheaper to compute from the
+//! result, [`region1_with_grad`](crate::region1_with_grad) states it. Each file ends with sample calls from
+//! which the test kit checks its composites.
 
 pub mod activation;
 pub mod attention;

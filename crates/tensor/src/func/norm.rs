@@ -29,13 +29,14 @@ impl<'a> Operands<'a> {
         Operands { tensors: [x].into_iter().chain(optional.iter().filter_map(|(_, t)| *t)).collect(), args }
     }
 
-    /// The first that failed.
+    /// Returns the first operand that has failed.
     fn failure(&self) -> Option<Tensor> {
         self.tensors.iter().find(|t| t.error().is_some()).map(|t| (*t).clone())
     }
 }
 
-/// Multiplies by the weight and adds the bias, as far as present, and converts to a dtype.
+/// Multiplies by the weight and adds the bias, if present, and converts to the dtype of `like`. `has` tells
+/// which of the two `rest` contains.
 fn affine<'a>(
     mut y: Tensor,
     has: [bool; 2],
@@ -69,7 +70,7 @@ fn check_channels(channels: usize, vectors: &[(&str, Option<&Tensor>)]) -> Resul
     Ok(())
 }
 
-/// Number of channels of a batch of signals.
+/// Returns the number of channels (axis 1).
 fn channels_of(x: &Tensor) -> Result<usize> {
     x.shape().get(1).copied().ok_or_else(|| {
         Error::shape(
@@ -170,8 +171,8 @@ impl Tensor {
         })
     }
 
-    /// Normalizes each group of channels (axis 1) of each item, over all later axes too, to mean 0 and variance
-    /// 1. Then applies weight and bias per channel.
+    /// Normalizes each group of channels (axis 1) of each item, over all later axes too, to mean 0 and
+    /// variance 1; then applies weight and bias per channel.
     #[track_caller]
     pub fn group_norm(
         &self,
@@ -240,7 +241,7 @@ impl Tensor {
     ///
     /// In training the statistics are those of the batch. The running statistics move towards them by the
     /// momentum; the running variance uses the unbiased estimate. Without running statistics, those of the
-    /// batch are returned. Otherwise the running statistics are used and returned unchanged.
+    /// batch are returned. Outside of training, the running statistics are used and returned unchanged.
     #[track_caller]
     pub fn batch_norm(
         &self,

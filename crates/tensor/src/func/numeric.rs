@@ -7,7 +7,7 @@ use crate::tensor::Tensor;
 use gradus_ir::{Class, DType, Error, Result};
 use std::f64::consts::PI;
 
-/// The largest finite number of a float dtype.
+/// Returns the largest finite number of a float dtype.
 fn largest(dtype: DType) -> f64 {
     match dtype.real() {
         DType::F32 => f32::MAX as f64,
@@ -67,7 +67,7 @@ fn real_number(x: Arg<'_>) -> Option<f64> {
 }
 
 impl Tensor {
-    /// Clamps to at least `min` and at most `max`, where present; `max` wins if they cross. The derivative at a
+    /// Clamps to at least `min` and at most `max`, where present; `max` is applied last. The derivative at a
     /// bound is 0, as in PyTorch. Integers stay integers if the bounds are integers.
     #[track_caller]
     pub fn clamp(&self, min: impl Into<Option<f64>>, max: impl Into<Option<f64>>) -> Tensor {
@@ -118,11 +118,12 @@ impl Tensor {
         region1("logit", eps.map(|e| arg("eps", e)).into_iter().collect(), &[&floating(self)], |x| {
             let mut x = x[0].clone();
             if let Some(eps) = eps {
-                // Both compare `x` itself: for `eps` above 0.5 the lower bound wins where both hold, as in PyTorch.
+                // Both bounds are compared with `x` itself. For `eps` above 0.5 the lower bound is applied
+                // where both hold, as in PyTorch.
                 let (low, high) = (x.lt(eps), x.gt(1.0 - eps));
                 x = low.select(eps, &high.select(1.0 - eps, &x));
             } else {
-                // NaN outside of 0 to 1, also for the derivative.
+                // Gives NaN outside of 0 to 1, also for the derivative.
                 x = &x * x.ge(0.0).logical_and(&x.le(1.0)).select(&x.ones_like(), f64::NAN);
             }
             x.log() - (-x).log1p()
@@ -188,7 +189,7 @@ impl Tensor {
         self - self.trunc()
     }
 
-    /// 0 below 0, 1 above, and `value` at 0.
+    /// Gives 0 for negative elements, 1 for positive ones, and `value` at 0.
     #[track_caller]
     pub fn heaviside<'a>(&self, value: impl Into<Arg<'a>>) -> Tensor {
         let value = operand(value.into(), self);
@@ -197,19 +198,19 @@ impl Tensor {
         })
     }
 
-    /// From radians to degrees.
+    /// Converts radians to degrees.
     #[track_caller]
     pub fn rad2deg(&self) -> Tensor {
         self * (180.0 / PI)
     }
 
-    /// From degrees to radians.
+    /// Converts degrees to radians.
     #[track_caller]
     pub fn deg2rad(&self) -> Tensor {
         self * (PI / 180.0)
     }
 
-    /// The angle of a complex number, from -π to π; of a real one π if it is negative, else 0.
+    /// The angle of complex numbers, from -π to π. The angle of a real number is π if it is negative, else 0.
     #[track_caller]
     pub fn angle(&self) -> Tensor {
         region1("angle", vec![], &[&floating(self)], |x| {
@@ -222,7 +223,7 @@ impl Tensor {
         })
     }
 
-    /// The complex number of this modulus and the angle; half precision gives `c64`.
+    /// Makes complex numbers with this tensor as modulus and with these angles; half precision gives `c64`.
     #[track_caller]
     pub fn polar<'a>(&self, angle: impl Into<Arg<'a>>) -> Tensor {
         let angle = operand(angle.into(), self);
@@ -231,8 +232,8 @@ impl Tensor {
         })
     }
 
-    /// Returns true for elements with `|self - other| <= atol + rtol |other|` (PyTorch's defaults are 1e-5 and 1e-8).
-    /// Equal infinities are close; with `equal_nan`, so are two NaN.
+    /// Returns true for elements with `|self - other| <= atol + rtol |other|` (PyTorch's defaults are 1e-5
+    /// and 1e-8). Equal infinities are close; with `equal_nan`, so are two NaN.
     #[track_caller]
     pub fn is_close<'a>(&self, other: impl Into<Arg<'a>>, rtol: f64, atol: f64, equal_nan: bool) -> Tensor {
         let (x, other) = (self, operand(other.into(), self));

@@ -78,8 +78,7 @@ impl Overlapping<'_> {
         apply1(Pad { low, high, interior }, &[values])
     }
 
-    /// Returns for each window whether its position `k` is inside of the input; `None` if it is for all
-    /// windows.
+    /// Returns for each window whether its position `k` is inside of the input, or `None` if all are.
     fn inside(&self, k: usize) -> Option<Tensor> {
         let offsets = self.offsets(k);
         let mut all = vec![true];
@@ -119,8 +118,8 @@ impl Overlapping<'_> {
         (1..n).fold(part(0), |sum, k| sum + part(k))
     }
 
-    /// Sends the cotangents `g` to the positions `chosen` of their windows, by writing all windows and folding
-    /// them. Used for strides above 1, where the slices put back would contain mostly zeros.
+    /// Sends the cotangents `g` to the positions `chosen` of their windows, by writing all windows and
+    /// folding them. Used for strides above 1, where the slices put back would contain mostly zeros.
     fn folded(&self, chosen: &Tensor, g: &Tensor) -> Tensor {
         let each = |f: fn(&Slide) -> i64| self.slides.iter().map(|s| f(s) as usize).collect::<Vec<usize>>();
         let (size, counts) = (each(|s| s.size), self.counts());

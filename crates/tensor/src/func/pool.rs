@@ -170,7 +170,7 @@ macro_rules! by_rank {
     ($n:expr, $($name:literal)*) => { [$($name),*].get($n).copied().unwrap_or([$($name),*][0]) };
 }
 
-/// Checks a pooling. Returns name and arguments, leading and pooled extents, and the windows, or a failed
+/// Checks a max pooling. Returns name and arguments, leading and pooled extents, and the windows, or a failed
 /// tensor.
 #[allow(clippy::type_complexity)]
 #[track_caller]
@@ -201,9 +201,11 @@ fn plan(
     Ok((name, args, lead, spatial, slides))
 }
 
-/// Largest element of each window over the last `kernel.len()` axes, and its row-major position within these axes.
+/// Largest element of each window over the last `kernel.len()` axes, and its row-major position within these
+/// axes.
 ///
-/// Of equal elements the first is chosen and receives the whole gradient; the first NaN counts as the maximum.
+/// Of equal elements the first is chosen and receives the whole gradient; the first NaN counts as the
+/// maximum.
 #[track_caller]
 pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> (Tensor, Tensor) {
     if x.error().is_some() {
@@ -229,8 +231,8 @@ pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOpti
             let offset = apply1(Take { axis: 0 }, &[&integers(offsets, [product(kernel)]), &in_window]);
             let mut at = offset + integers(starts, &axis[..]);
             if s.padding > 0 {
-                // If all elements equal the padding value, the padding would be chosen; uses the first element
-                // instead.
+                // If all elements equal the padding value, the padding would be chosen; uses the first
+                // element instead.
                 let first: Vec<i64> = (0..s.count).map(|p| s.first(p)).collect();
                 at = at.maximum(&integers(first, &axis[..]));
             }
@@ -241,7 +243,7 @@ pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOpti
     two(both)
 }
 
-/// The position before any axis is added.
+/// Makes the integer 0, from which positions are accumulated.
 #[track_caller]
 fn scalar_zero() -> Tensor {
     super::each::scalar(DType::I64, 0.0)
@@ -267,7 +269,7 @@ pub fn max_pool(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> Tenso
         Ok(plan) => plan,
         Err(failed) => return failed,
     };
-    // Windows that tile the input without overlap, none partly filled.
+    // The windows tile the input: they do not overlap, and none is partly filled.
     let tiled =
         |s: &Slide| s.stride == s.size && s.dilation == 1 && s.padding == 0 && s.count * s.size <= s.extent;
     if !slides.iter().all(tiled) && product(kernel) <= overlap_pool::MOST {
@@ -282,7 +284,7 @@ pub fn max_pool(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> Tenso
     Tiles { lead, count, size: kernel.to_vec() }.pool(name, args, x)
 }
 
-/// Mean of each window over the last `kernel.len()` axes. Integers are taken as `f32`.
+/// Mean of each window over the last `kernel.len()` axes. Integers are converted to `f32`.
 #[track_caller]
 pub fn avg_pool(x: &Tensor, kernel: &[usize], options: &AvgPoolOptions) -> Tensor {
     let n = kernel.len();
@@ -334,7 +336,7 @@ pub fn avg_pool(x: &Tensor, kernel: &[usize], options: &AvgPoolOptions) -> Tenso
     })
 }
 
-/// Integers as `f32`.
+/// Converts integers to `f32`.
 #[track_caller]
 pub(super) fn floating(x: &Tensor) -> Tensor {
     if x.dtype().is_differentiable() { x.clone() } else { x.to_dtype(DType::F32) }

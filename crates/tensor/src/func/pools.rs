@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 
 macro_rules! ranks {
     ($($n:literal $max:ident $avg:ident $adaptive_max:ident $adaptive_avg:ident;)*) => {$(
-        #[doc = concat!("[`max_pool`] over the last ", $n, " axes; one number stands for all of them.")]
+        #[doc = concat!("[`max_pool`] over the last ", $n, " axes; one number applies to all.")]
         #[track_caller]
         pub fn $max(x: &Tensor, kernel: impl Into<Each>, options: &MaxPoolOptions) -> Tensor {
             match kernel.into().resolve("kernel", $n, 1) {
@@ -14,7 +14,7 @@ macro_rules! ranks {
                 Err(e) => Tensor::refuse(stringify!($max), &[x], e),
             }
         }
-        #[doc = concat!("[`avg_pool`] over the last ", $n, " axes; one number stands for all of them.")]
+        #[doc = concat!("[`avg_pool`] over the last ", $n, " axes; one number applies to all.")]
         #[track_caller]
         pub fn $avg(x: &Tensor, kernel: impl Into<Each>, options: &AvgPoolOptions) -> Tensor {
             match kernel.into().resolve("kernel", $n, 1) {
@@ -22,7 +22,7 @@ macro_rules! ranks {
                 Err(e) => Tensor::refuse(stringify!($avg), &[x], e),
             }
         }
-        #[doc = concat!("[`adaptive_max_pool`] over the last ", $n, " axes; one number stands for all of them.")]
+        #[doc = concat!("[`adaptive_max_pool`] over the last ", $n, " axes; one number applies to all.")]
         #[track_caller]
         pub fn $adaptive_max(x: &Tensor, size: impl Into<Each>) -> Tensor {
             match size.into().resolve("output_size", $n, 1) {
@@ -30,7 +30,7 @@ macro_rules! ranks {
                 Err(e) => Tensor::refuse(stringify!($adaptive_max), &[x], e),
             }
         }
-        #[doc = concat!("[`adaptive_avg_pool`] over the last ", $n, " axes; one number stands for all of them.")]
+        #[doc = concat!("[`adaptive_avg_pool`] over the last ", $n, " axes; one number applies to all.")]
         #[track_caller]
         pub fn $adaptive_avg(x: &Tensor, size: impl Into<Each>) -> Tensor {
             match size.into().resolve("output_size", $n, 1) {

@@ -1,15 +1,16 @@
 //! Quantised tensors: weights stored as bytes of a block format, and the products that use them.
 //!
-//! A quantised tensor is a `u8` tensor whose last axis counts bytes, with a format; it is not a dtype. [`dequantize`] gives
-//! its values as a composite of operations on bytes. [`quantized_dot`] is a product with these values. Devices that have
-//! code for a format claim either region and never hold the values in memory. Bytes carry no gradient.
+//! A quantised tensor is a `u8` tensor whose last axis counts bytes, with a format; it is not a dtype.
+//! [`dequantize`] computes its values by operations on bytes. [`quantized_dot`] is a product with these
+//! values. Devices that have code for a format claim either region and never hold the values in memory. Bytes
+//! carry no gradient.
 
 use crate::region::{Args, arg, region1, region1_with_grad};
 use crate::tensor::Tensor;
 use gradus_ir::format::{Compute, Format};
 use gradus_ir::{Class, DType, Error, Result, Shape, message};
 
-/// The shape of the values of bytes, if they are whole blocks.
+/// Returns the shape of the values, or an error if the bytes are not whole blocks.
 pub(crate) fn shape_of(bytes: &Tensor, format: Format) -> Result<Shape> {
     bytes.check()?;
     if bytes.dtype() != DType::U8 {
@@ -34,7 +35,8 @@ fn args(format: Format) -> Args {
     vec![arg("format", format.name().to_string())]
 }
 
-/// The values of quantised weights, `f32`: the last axis counts bytes of whole blocks before and elements after.
+/// Computes the values of quantised weights, `f32`. The last axis of `bytes` holds whole blocks; that of the
+/// result holds their elements.
 #[track_caller]
 pub fn dequantize(bytes: &Tensor, format: Format) -> Tensor {
     if bytes.error().is_some() {
@@ -52,8 +54,8 @@ pub fn dequantize(bytes: &Tensor, format: Format) -> Tensor {
     }
 }
 
-/// The bytes of floats `[..., width]` in Q8_0: the nearest integers from -127 to 127, in blocks of 32. The width is a multiple
-/// of 32.
+/// Quantises floats `[..., width]` to Q8_0: the nearest integers from -127 to 127, in blocks of 32. The width
+/// must be a multiple of 32.
 #[track_caller]
 pub(super) fn quantize_rows(x: &Tensor) -> Tensor {
     let blocks = x.to_dtype(DType::F32).unflatten(-1, [x.dim(-1) / BLOCK, BLOCK]);
@@ -65,12 +67,12 @@ pub(super) fn quantize_rows(x: &Tensor) -> Tensor {
     Tensor::cat(&[&scale, &q], -1).flatten(-2, -1)
 }
 
-/// Elements of activations that share a scale when they are rounded.
+/// Number of elements that share a scale when they are rounded.
 const BLOCK: usize = 32;
 
 /// Rounds activations to the nearest of 255 multiples of a scale, one scale for each block of 32.
 fn rounded(x: &Tensor) -> Tensor {
-    // Scales of short floats are too coarse.
+    // Half precision would be too coarse for the scales.
     let wide = if x.dtype() == DType::F64 { x.clone() } else { x.to_dtype(DType::F32) };
     let blocks = wide.unflatten(-1, [x.dim(-1) / BLOCK, BLOCK]);
     let scale = blocks.abs().max_keepdim(-1) / 127.0;
@@ -81,8 +83,9 @@ fn rounded(x: &Tensor) -> Tensor {
     rounded.flatten(-2, -1).to_dtype(x.dtype())
 }
 
-/// `x · wᵀ` along the last axis, where `w` is the values of `bytes`, `[outputs, inputs]`. The result has the dtype of `x`.
-/// With [`Compute::Bf16`] or [`Compute::Int8`] the activations are rounded first; the gradient is that of the product without rounding.
+/// `x · wᵀ` along the last axis, where `w` is the values of `bytes`, `[outputs, inputs]`. The result has the
+/// dtype of `x`. With [`Compute::Bf16`] or [`Compute::Int8`] the activations are rounded first; the gradient
+/// is that of the product without rounding.
 #[track_caller]
 pub fn quantized_dot(x: &Tensor, bytes: &Tensor, format: Format, compute: Compute) -> Tensor {
     let ins = [x, bytes];
@@ -149,18 +152,20 @@ impl Block {
     }
 }
 
-/// Bits of each of `n` bytes from several shifts, row by row: `[..., shifts · n]`.
+/// Shifts `n` bytes right by each of `shifts` and applies the mask: `[..., shifts · n]`, the results of the
+/// first shift first.
 fn shifted(bytes: &Tensor, shifts: &[i32], mask: i32) -> Tensor {
     let each = Tensor::from(shifts.to_vec()).unsqueeze(-1);
     bytes.unsqueeze(-2).shr(&each).and(mask).flatten(-2, -1)
 }
 
-/// The low and the high half of each of `n` bytes: `[..., 2 n]`.
+/// The low halves of `n` bytes, then their high halves: `[..., 2 n]`.
 fn nibbles(bytes: &Tensor) -> Tensor {
     shifted(bytes, &[0, 4], 15)
 }
 
-/// Two bits of each of 256 elements: each 128 elements have 32 bytes, whose bit pairs are four rows of 32 elements.
+/// Two bits of each of 256 elements: each 128 elements have 32 bytes, whose bit pairs are four rows of 32
+/// elements.
 fn pairs(bytes: &Tensor) -> Tensor {
     shifted(&bytes.unflatten(-1, [2, 32]), &[0, 2, 4, 6], 3).flatten(-2, -1)
 }
@@ -177,7 +182,7 @@ fn scaled(scale: &Tensor, q: &Tensor, offset: Option<Tensor>) -> Tensor {
     offset.map_or(product.clone(), |o| product + o.unsqueeze(-1)).flatten(-2, -1)
 }
 
-/// Floats of a sign, four bits of exponent and three of fraction, without infinities.
+/// Decodes floats of a sign, four bits of exponent and three of fraction, without infinities.
 fn eight_bit_floats(bytes: &Tensor) -> Tensor {
     let (exponent, fraction) = (bytes.shr(3).and(15), bytes.and(7));
     let normal = (&exponent + 120).shl(23).or(&fraction.shl(20)).bitcast(DType::F32);
@@ -187,7 +192,7 @@ fn eight_bit_floats(bytes: &Tensor) -> Tensor {
     bytes.and(128).eq(0).select(&size, &-&size)
 }
 
-/// The values of blocks, `[..., blocks, elements]`: the meaning of each format in operations on bytes.
+/// Decodes blocks to values, `[..., blocks, elements]`.
 fn values(b: &Block, format: Format) -> Tensor {
     // The fifth bits of 32 elements, in four bytes.
     let fifth = |from| {
@@ -232,7 +237,7 @@ fn values(b: &Block, format: Format) -> Tensor {
         Format::Int8 => scaled(&b.single(), &b.signed(4, 64), None),
         Format::Int4 => scaled(&b.single(), &(nibbles(&b.ints(4, 32)) - 8), None),
         Format::Fp8 => scaled(&b.single(), &eight_bit_floats(&b.ints(4, 64)), None),
-        // Q8_0: `shape_of` has refused formats without blocks.
+        // Only Q8_0 is left: `shape_of` has refused formats without blocks.
         _ => scaled(&b.half(0), &b.signed(2, 32), None),
     }
 }

@@ -13,7 +13,8 @@ pub struct Sample {
     pub name: &'static str,
     /// The operands; floats are `f64`.
     pub ins: Vec<Literal>,
-    /// If true, the call is differentiable here, so that finite differences apply: not at ties, kinks and jumps.
+    /// If true, the call is differentiable here, so that finite differences apply: not at ties, kinks and
+    /// jumps.
     pub smooth: bool,
     /// The call.
     pub call: Box<Function>,

@@ -1,7 +1,8 @@
-//! Choosing tokens by their logits inside of graphs, so that a loop that generates text compiles as one program.
+//! Samples tokens by their logits inside of graphs, so that a loop that generates text compiles as one
+//! program.
 //!
-//! Takes the logits of several texts and a random number for each; gives tokens. Penalties, biases and grammars, which depend on
-//! the tokens before, are applied by the caller or by `gradus_nn::Sampling`.
+//! Takes the logits of several texts and a random number for each; returns tokens. Penalties, biases and
+//! grammars, which depend on earlier tokens, are applied by the caller or by `gradus_nn::Sampling`.
 
 use super::activation::wide;
 use crate::random::{Generator, default_generator};
@@ -9,14 +10,15 @@ use crate::region::{Args, arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::{Class, DType, Error, Result, Shape, message};
 
-/// Options of [`sample_tokens`]: first temperature, then the three limits in the order of the fields.
+/// Options of [`sample_tokens`], in the order in which they are applied.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleOptions {
     /// Divides the logits; 0 takes the most likely token.
     pub temperature: f64,
     /// Number of most likely tokens to choose from; all if `None`.
     pub top_k: Option<usize>,
-    /// Chooses among the smallest set of most likely tokens whose probabilities add up to at least this. 1 is no limit.
+    /// Chooses among the smallest set of most likely tokens whose probabilities add up to at least this. 1 is
+    /// no limit.
     pub top_p: f64,
     /// Chooses among tokens with at least this fraction of the largest probability. 0 is no limit.
     pub min_p: f64,
@@ -56,8 +58,8 @@ impl SampleOptions {
     }
 }
 
-/// A token for each row of logits `[..., tokens]`, `i64` of the shape without the last axis. Random numbers come from the
-/// generator, or from the default one.
+/// Draws a token for each row of logits `[..., tokens]`: `i64` of the shape without the last axis. Random
+/// numbers come from `generator`, or from the default one.
 #[track_caller]
 pub fn sample_tokens(logits: &Tensor, options: &SampleOptions, generator: Option<&Generator>) -> Tensor {
     if logits.error().is_some() {
@@ -73,8 +75,8 @@ pub fn sample_tokens(logits: &Tensor, options: &SampleOptions, generator: Option
     sample_tokens_at(logits, options, &draws)
 }
 
-/// [`sample_tokens`] with explicit random numbers from 0 to 1, one for each row. Sums the probabilities in descending
-/// order, and takes the token at which the sum exceeds the number.
+/// [`sample_tokens`] with explicit random numbers from 0 to 1, one for each row. Sums the probabilities in
+/// descending order, and takes the token at which the sum exceeds the number.
 #[track_caller]
 pub fn sample_tokens_at(logits: &Tensor, options: &SampleOptions, draws: &Tensor) -> Tensor {
     let ins = [logits, draws];
@@ -102,8 +104,8 @@ pub fn sample_tokens_at(logits: &Tensor, options: &SampleOptions, draws: &Tensor
         if temperature == 0.0 {
             return tokens.narrow(-1, 0, 1).squeeze(-1);
         }
-        // A largest logit may be infinite: its difference from itself is NaN, so logits equal to it are handled
-        // separately.
+        // A largest logit may be infinite: its difference from itself is NaN, so logits equal to it are
+        // handled separately.
         let relative = ((&sorted - &most) / temperature).exp();
         let odds = sorted.eq(&most).select(1.0, &relative);
         let before = odds.cumsum(-1) - &odds;
@@ -115,7 +117,8 @@ pub fn sample_tokens_at(logits: &Tensor, options: &SampleOptions, draws: &Tensor
         let sums = odds.cumsum(-1);
         let number = |t: Tensor| t.to_dtype(DType::I64).sum_keepdim(-1);
         let target = wide(&x[1]).to_dtype(odds.dtype()).unsqueeze(-1) * odds.sum_keepdim(-1);
-        // By rounding, no sum may exceed the number. Then takes the last token with a nonzero probability.
+        // Because of rounding, it can happen that no sum exceeds the number. Then the last token with a
+        // nonzero probability is taken.
         let last = number(odds.gt(0.0)) - 1i64;
         let index = number(sums.le(&target)).minimum(&last).maximum(0i64);
         let at = Tensor::iota(DType::I64, [k], 0).eq(&index);

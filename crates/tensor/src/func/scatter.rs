@@ -64,8 +64,8 @@ fn check(x: &Tensor, axis: isize, index: &Tensor, source: &Tensor) -> Result<usi
     Ok(a)
 }
 
-/// Multiplies the updates of each element; 1 where there are none. Compares every index of the axis with every
-/// update, so that the product is one reduction, whose derivative needs no division.
+/// Multiplies the updates of each element; 1 where there are none. Compares every index of the axis with
+/// every update, so that the product is one reduction, whose derivative needs no division.
 #[track_caller]
 fn products(own: &Shape, axis: usize, index: &Tensor, source: &Tensor) -> Tensor {
     let a = axis as isize;

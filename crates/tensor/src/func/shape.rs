@@ -13,9 +13,9 @@ use gradus_ir::{Error, Result, Shape};
 /// Order of the axes of [`meshgrid`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexing {
-    /// The first along the first axis: matrix order.
+    /// The first vector varies along the first axis: matrix order.
     Ij,
-    /// The first along the second axis: Cartesian order.
+    /// The first vector varies along the second axis: Cartesian order.
     Xy,
 }
 
@@ -65,8 +65,8 @@ impl Tensor {
         self.repeat(&[vec![1; missing], repeats.to_vec()].concat())
     }
 
-    /// Repeats each element along an axis, with one number for all or one number per element. Without an axis,
-    /// repeats the elements in row-major order.
+    /// Repeats each element along an axis, with one number for all or one number per element. Without an
+    /// axis, repeats the elements in row-major order.
     #[track_caller]
     pub fn repeat_interleave(&self, repeats: impl Into<Each>, axis: Option<isize>) -> Tensor {
         let (x, axis) = axis.map_or_else(|| (self.reshape([self.numel()]), 0), |a| (self.clone(), a));
@@ -224,7 +224,8 @@ impl Tensor {
         })
     }
 
-    /// Rotates by `k` right angles in the plane of two axes, from the first towards the second. A view.
+    /// Rotates by `k` right angles in the plane of two axes, from the first towards the second. Returns a
+    /// view.
     #[track_caller]
     pub fn rot90(&self, k: isize, axis1: isize, axis2: isize) -> Tensor {
         match k.rem_euclid(4) {
@@ -236,7 +237,7 @@ impl Tensor {
     }
 
     /// Returns all windows of `size` along an axis, `step` apart, as a new last axis; the axis then counts
-    /// windows. A view. For windows as columns of a matrix see [`unfold`](super::unfold).
+    /// windows. Returns a view. For windows as columns of a matrix see [`unfold`](super::unfold).
     #[track_caller]
     pub fn unfold(&self, axis: isize, size: usize, step: usize) -> Tensor {
         match resolve(axis, self.rank()) {
@@ -307,8 +308,8 @@ impl Tensor {
         };
         region1("cross", vec![arg("axis", a as i64)], &ins, |x| {
             let (a1, a2) = (x[0].expand_to(&shape), x[1].expand_to(&shape));
-            let turned = |t: &Tensor, by: i64| t.roll(&[by], &[a]);
-            turned(&a1, -1) * turned(&a2, -2) - turned(&a1, -2) * turned(&a2, -1)
+            let rolled = |t: &Tensor, by: i64| t.roll(&[by], &[a]);
+            rolled(&a1, -1) * rolled(&a2, -2) - rolled(&a1, -2) * rolled(&a2, -1)
         })
     }
 }

@@ -132,7 +132,7 @@ fn norm_kept(x: &Tensor, p: f64, axes: &[isize]) -> Tensor {
     }
 }
 
-/// Promotes both to one float dtype, or returns the failed operand.
+/// Promotes both operands to one float dtype, or returns the failed operand.
 #[track_caller]
 fn pair(a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Tensor> {
     for t in [a, b] {
@@ -179,8 +179,8 @@ impl Tensor {
         var(self, axes, correction.into(), true)
     }
 
-    /// Standard deviation over axes (`()` for all), the square root of `var`; where it is 0, its derivative is
-    /// 0.
+    /// Standard deviation over axes (`()` for all), the square root of `var`; where it is 0, its derivative
+    /// is 0.
     #[track_caller]
     pub fn std(&self, axes: impl Axes, correction: impl Into<f64>) -> Tensor {
         std(self, axes, correction.into(), false)
@@ -204,9 +204,9 @@ impl Tensor {
         std_mean(self, axes, correction.into(), keepdim)
     }
 
-    /// Vector norm `(Σ |x|^p)^(1/p)` over axes (`()` for all). Order infinity gives the largest modulus, minus
-    /// infinity the smallest, 0 the number of non-zero elements. The derivative is 0 at the zero vector and for
-    /// elements that are 0. Ties of orders infinity and minus infinity share it evenly.
+    /// Vector norm `(Σ |x|^p)^(1/p)` over axes (`()` for all). Order infinity gives the largest modulus,
+    /// minus infinity the smallest, 0 the number of non-zero elements. The derivative is 0 at the zero vector
+    /// and for elements that are 0. Ties of orders infinity and minus infinity share it evenly.
     #[track_caller]
     pub fn norm(&self, p: impl Into<f64>, axes: impl Axes, keepdim: bool) -> Tensor {
         let (x, p) = (floating(self), p.into());
@@ -216,8 +216,8 @@ impl Tensor {
         }
     }
 
-    /// Divides by the norm of order `p` along an axis, or by `eps` if that is larger (PyTorch's defaults are 2
-    /// and 1e-12).
+    /// Divides by the norm of order `p` along an axis, or by `eps` if that is larger (PyTorch's defaults are
+    /// 2 and 1e-12).
     #[track_caller]
     pub fn normalize(&self, p: impl Into<f64>, axis: isize, eps: f64) -> Tensor {
         let (x, p) = (floating(self), p.into());
@@ -286,8 +286,8 @@ pub fn pairwise_distance(a: &Tensor, b: &Tensor, p: f64, eps: f64, keepdim: bool
     })
 }
 
-/// Distances of order `p` between every vector of `a` (`… n d`) and every vector of `b` (`… m d`): `… n m`. The
-/// axes before the last two broadcast. The derivative is 0 where two vectors are equal.
+/// Distances of order `p` between every vector of `a` (`… n d`) and every vector of `b` (`… m d`): `… n m`.
+/// The axes before the last two broadcast. The derivative is 0 where two vectors are equal.
 #[track_caller]
 pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Tensor {
     let [a, b] = match pair(a, b) {

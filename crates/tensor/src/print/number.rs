@@ -81,7 +81,7 @@ fn floats(v: &[f64], style: Style) -> Vec<String> {
         format!("{sign}{size}")
     };
     let words: Vec<(f64, String)> = v.iter().map(|&x| (x, word(x))).collect();
-    // Columns before the point, and from the point on, over all finite numbers.
+    // Largest width before the point, and from the point on, of all finite numbers.
     let point = |w: &str| w.find('.').unwrap_or(w.len());
     let sides = words.iter().filter(|(x, _)| x.is_finite()).map(|(_, w)| (point(w), w.len() - point(w)));
     let (before, after) = sides.fold((0, 0), |(a, b), (c, d)| (a.max(c), b.max(d)));
@@ -94,10 +94,11 @@ fn floats(v: &[f64], style: Style) -> Vec<String> {
     words.iter().map(aligned).collect()
 }
 
-/// Digits after the point of the shortest scientific form that rounds to the number in its dtype.
+/// Returns the number of digits after the point of the shortest scientific form that rounds to the number in
+/// its dtype.
 fn mantissa(x: f64, Style { dtype, most, .. }: Style) -> usize {
-    let told_apart = |d: &usize| format!("{x:.d$e}").parse::<f64>().is_ok_and(|y| dtype.round(y) == x);
-    (0..most).find(told_apart).unwrap_or(most)
+    let identifies = |d: &usize| format!("{x:.d$e}").parse::<f64>().is_ok_and(|y| dtype.round(y) == x);
+    (0..most).find(identifies).unwrap_or(most)
 }
 
 fn split(x: f64, digits: usize) -> (String, i32) {
@@ -120,12 +121,12 @@ fn in_powers(size: f64, digits: usize, power: usize) -> String {
 
 /// Formats a magnitude with the fewest digits after the point that round to it in its dtype.
 fn positional(size: f64, Style { dtype, most, .. }: Style) -> String {
-    let told_apart = |d: &usize| format!("{size:.d$}").parse::<f64>().is_ok_and(|y| dtype.round(y) == size);
-    let digits = (0..most).find(told_apart).unwrap_or(most);
+    let identifies = |d: &usize| format!("{size:.d$}").parse::<f64>().is_ok_and(|y| dtype.round(y) == size);
+    let digits = (0..most).find(identifies).unwrap_or(most);
     let text = format!("{size:.digits$}");
     if digits == 0 {
         return format!("{text}.");
     }
-    // After rounding to the last digit, it may end in zeros.
+    // After rounding to the last digit, the text may end in zeros.
     text.trim_end_matches('0').to_string()
 }

@@ -24,16 +24,17 @@ fn near(graph: &Graph, expected: &Literal, found: &Literal) -> Result<(), Differ
     compare(expected, found, Allowed::Each(&vec![limit; expected.data().len()]))
 }
 
-/// A graph with one subset of its inputs batched, the batch at a different axis of each; the others are shared.
+/// A graph with one subset of its inputs batched, the batch at a different axis of each; the others are
+/// shared.
 struct Batched<'a> {
     graph: &'a Graph,
     elements: [Vec<Literal>; 2],
     axes: Vec<Option<usize>>,
 }
 
-/// Checks that `vmap` over each nonempty subset of the inputs equals a loop, and that an empty batch has the types of
-/// a batch. The vjp of `vmap` must equal a loop too, with gradients of shared inputs summed, and it must equal `vmap`
-/// of the vjp.
+/// Checks that `vmap` over each nonempty subset of the inputs equals a loop, and that an empty batch has the
+/// types of a batch. The vjp of `vmap` must equal a loop too, with gradients of shared inputs summed, and it
+/// must equal `vmap` of the vjp.
 pub fn batch(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     let reverse = match wrt.is_empty() {
@@ -45,7 +46,7 @@ pub fn batch(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fai
         let batched = Batched::new(graph, inputs, |i| subset >> (if i < MOST { i } else { 0 }) & 1 == 1);
         let wide = must("batch", "a batched graph", transform::vmap(graph, &batched.axes, 2))?;
         batched.equals_loop(&wide)?;
-        batched.nothing()?;
+        batched.has_empty_batch()?;
         if let Some(reverse) = &reverse {
             gradients(&batched, &wide, reverse, &wrt)?;
         }
@@ -54,7 +55,8 @@ pub fn batch(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fai
 }
 
 impl<'a> Batched<'a> {
-    /// A batch of two: the inputs, and the inputs in reverse order, which are in their domains too.
+    /// Makes a batch of two: the inputs, and the inputs with their elements in reverse order, which have the
+    /// same domains.
     fn new(graph: &'a Graph, inputs: &[Literal], chosen: impl Fn(usize) -> bool) -> Batched<'a> {
         let second = |(i, l): (usize, &Literal)| if chosen(i) { backwards(l) } else { l.clone() };
         let axis = |(i, l): (usize, &Literal)| chosen(i).then(|| i % (l.shape().rank() + 1));
@@ -65,7 +67,7 @@ impl<'a> Batched<'a> {
         }
     }
 
-    /// The inputs of the batched graph.
+    /// Returns the inputs of the batched graph.
     fn inputs(&self) -> Result<Vec<Literal>, Failure> {
         let one = |(i, axis): (usize, &Option<usize>)| match axis {
             Some(axis) => stacked([&self.elements[0][i], &self.elements[1][i]], *axis),
@@ -89,23 +91,19 @@ impl<'a> Batched<'a> {
     }
 
     /// Checks that a batch of no elements has outputs of no elements.
-    fn nothing(&self) -> Result<(), Failure> {
-        let none = must("batch", "a batch of nothing", transform::vmap(self.graph, &self.axes, 0))?;
+    fn has_empty_batch(&self) -> Result<(), Failure> {
+        let none = must("batch", "an empty batch", transform::vmap(self.graph, &self.axes, 0))?;
         let expected: Vec<Shape> = self.graph.output_avals().iter().map(|a| prepend(0, &a.shape)).collect();
         let found: Vec<Shape> = none.output_avals().into_iter().map(|a| a.shape).collect();
         if expected == found {
             return Ok(());
         }
-        Err(Failure::new(
-            "batch",
-            format!("outputs {expected:?} of a batch of nothing"),
-            format!("{found:?}"),
-        ))
+        Err(Failure::new("batch", format!("outputs {expected:?} of an empty batch"), format!("{found:?}")))
     }
 }
 
-/// Checks that the vjp of the batched graph gives each element's gradient for batched inputs, and their sum for
-/// shared ones. The batched vjp graph, in which every gradient has the batch axis, must give the same.
+/// Checks that the vjp of the batched graph gives each element's gradient for batched inputs, and their sum
+/// for shared ones. The batched vjp graph, in which every gradient has the batch axis, must give the same.
 fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]) -> Result<(), Failure> {
     let mut random = Random::of(batched.graph);
     let (mut alone, mut seeds) = (Vec::new(), Vec::new());
@@ -124,7 +122,8 @@ fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]
     let point = [batched.inputs()?, stacked_seeds(&|_| 0)?].concat();
     let of_wide = must("batch", "gradients of the batched graph", evaluate(&reverse_wide, &point))?;
 
-    // The cotangents of the batched vjp graph are inputs like any other: their batch axis may be anywhere.
+    // The cotangents of the batched vjp graph are inputs like any other: their batch axis may have any
+    // position.
     let seed_axes: Vec<usize> =
         seeds[0].iter().enumerate().map(|(k, c)| k % (c.shape().rank() + 1)).collect();
     let axes: Vec<Option<usize>> =

@@ -10,9 +10,9 @@ use gradus_ir::reference::evaluate;
 use gradus_ir::transform;
 use gradus_ir::{Aval, Graph, Literal};
 
-/// Steps of the central differences along a tangent of size about 1. Each is used only if the one before fails. Two
-/// halvings and Richardson extrapolation leave an error of about `h⁶`, which is small unless the graph is strongly
-/// curved. The rounding error is about `1e-16 / h`.
+/// Steps of the central differences along a tangent of size about 1. Each is used only if the one before
+/// fails. Two halvings and Richardson extrapolation leave an error of about `h⁶`, which is small unless the
+/// graph is strongly curved. The rounding error is about `1e-16 / h`.
 const STEPS: [f64; 3] = [4e-3, 5e-4, 6e-5];
 
 /// Allowed difference of forward mode from central differences, relative to the largest element.
@@ -21,8 +21,9 @@ const DIFFERENCE: f64 = 1e-7;
 /// Allowed difference of the two sides of the adjoint identity, relative to the sum of magnitudes.
 pub(super) const ADJOINT: f64 = 1e-11;
 
-/// Checks that forward mode gives the outputs themselves and, where smooth, the slopes of central differences.
-/// Directions are random, complex for complex inputs. Each differentiable input is checked alone, and all together.
+/// Checks that forward mode gives the outputs themselves and, where smooth, the slopes of central
+/// differences. Directions are random, complex for complex inputs. Each differentiable input is checked
+/// alone, and all together.
 pub fn jvp(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     let values = must("jvp", "a value", evaluate(graph, inputs))?;
@@ -30,7 +31,7 @@ pub fn jvp(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failur
         && !wrt.is_empty()
         && values.iter().any(|v| v.f().iter().any(|x| x.is_nan()) || v.c().iter().any(|z| z.is_nan()))
     {
-        return Err(Failure::new("jvp", "numbers where the graph is said to be smooth", "NaN"));
+        return Err(Failure::new("jvp", "numbers, since the graph is declared smooth", "NaN"));
     }
     let mut random = Random::of(graph);
     for (subset, alone) in subsets(&wrt) {
@@ -66,7 +67,7 @@ pub(super) fn forward(
     };
     let mut outcome = Ok(());
     for step in STEPS {
-        // The effect of rounding the inputs where everything else cancels.
+        // Error of the slopes from rounding the inputs, where all other terms cancel.
         let noise = 1e-14 * (1.0 + size(inputs)) / step;
         outcome = slopes(graph, (values, &pushed), &at, step, noise);
         if outcome.is_ok() {
@@ -76,7 +77,7 @@ pub(super) fn forward(
     outcome
 }
 
-/// Checks that the tangents equal the slopes of central differences, within the error of those.
+/// Checks that the tangents equal the slopes of central differences, within the error of the differences.
 fn slopes(
     graph: &Graph,
     (values, pushed): (&[Literal], &[Literal]),
@@ -139,7 +140,8 @@ pub(super) fn pull(
     Ok(gradients)
 }
 
-/// A random cotangent for each differentiable output, zero where the output is NaN, since there is no slope.
+/// Returns a random cotangent for each differentiable output. It is zero where the output is NaN, since there
+/// is no slope.
 pub(super) fn cotangents(random: &mut Random, values: &[Literal]) -> Vec<Literal> {
     let differentiable = values.iter().filter(|v| v.dtype().is_differentiable());
     differentiable.map(|v| zero_where_nan(&random.literal(v.aval()), v)).collect()
@@ -169,8 +171,8 @@ pub fn adjoint(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), F
     Ok(())
 }
 
-/// Compares inner products up to rounding. The error is relative to the magnitudes of their terms and, in case
-/// those cancel earlier, to the sizes of the input vectors.
+/// Compares inner products up to rounding. The error is relative to the magnitudes of their terms and, in
+/// case those cancel earlier, to the sizes of the input vectors.
 pub(super) fn equal_products(
     check: &str,
     graph: &Graph,

@@ -20,8 +20,8 @@ pub type Evaluator<'a> = &'a dyn Fn(&Graph, &[Literal]) -> IrResult<Vec<Literal>
 /// Floats that devices often handle wrongly, in addition to the least and greatest of their dtype.
 const SPECIAL: [f64; 7] = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, -1.0];
 
-/// Makes the checks of [`types`](super::types) in every dtype that the ops take, and checks the types of derivatives.
-/// In complex numbers, which samples may leave out, it also checks adjoints.
+/// Makes the checks of [`types`](super::types) in every dtype that the ops take, and checks the types of
+/// derivatives. In complex numbers, which samples may leave out, it also checks adjoints.
 pub fn dtypes(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     for (dtype, graph, inputs) in variants(graph, inputs) {
         let named = |f: Failure| f.within(&format!("dtypes, in {dtype}"));
@@ -50,15 +50,15 @@ pub fn dtypes(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
     Ok(())
 }
 
-/// The graph over inputs of other dtypes, once for each dtype that its ops take. Inputs keep their class, except
-/// that floats are also converted to all other classes.
+/// Returns the graph over inputs of other dtypes, once for each dtype that its ops take. Inputs keep their
+/// class, except that floats are also converted to all other classes.
 fn variants(graph: &Graph, inputs: &[Literal]) -> Vec<(DType, Graph, Vec<Literal>)> {
     let one = |(from, to): (Class, DType)| {
         let taken = inputs.iter().any(|l| l.dtype().class() == from && l.dtype() != to);
         let moved = |(i, l): (usize, &Literal)| convert(l, from, to, i as u64);
         let graph = if taken { retyped(graph, from, to).ok()? } else { return None };
         let inputs: Vec<Literal> = inputs.iter().enumerate().map(moved).collect();
-        // A negative index wraps in an unsigned dtype, which is not a sensible call.
+        // In an unsigned dtype a negative index wraps and is out of range, so this variant is left out.
         let out_of_range = |e: Error| matches!(e.kind(), Kind::Index { .. });
         let usable = !evaluate(&graph, &inputs).is_err_and(out_of_range);
         usable.then_some((to, graph, inputs))
@@ -80,7 +80,8 @@ fn convert(value: &Literal, from: Class, to: DType, seed: u64) -> Literal {
     cast
 }
 
-/// The graph with all inputs and constants of a class in a dtype, or an error if an op does not take it.
+/// Rebuilds the graph with all inputs and constants of a class in a dtype. Returns an error if an op does not
+/// take it.
 fn retyped(graph: &Graph, from: Class, to: DType) -> IrResult<Graph> {
     let b = Builder::new();
     let name = |id: Id| graph.inputs().iter().find(|(_, i)| *i == id).map_or("x", |(n, _)| n.as_str());
@@ -108,9 +109,10 @@ pub fn narrow(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fa
     device(graph, inputs, &evaluate).map_err(|f| f.within("narrow"))
 }
 
-/// Checks that a device evaluates the graph as the reference does, in every dtype that its ops take, within the bound
-/// that the op declares. Inputs are these and, for pointwise ops and movements, special values. Device and reference
-/// get the same rounded inputs, so errors of the inputs do not count.
+/// Checks that a device evaluates the graph as the reference does, in every dtype that its ops take, within
+/// the bound that the op declares. The inputs are the given ones and, for ops that are exact or accurate to
+/// some units in the last place, special values. Device and reference get the same rounded inputs, so errors
+/// of the inputs do not count.
 ///
 /// A graph of several ops is allowed the sum of their bounds, relative to the largest value in it.
 pub fn device(graph: &Graph, inputs: &[Literal], evaluator: Evaluator<'_>) -> Result<(), Failure> {
@@ -140,9 +142,9 @@ pub fn device_with(
         if !matches!(bound(&graph), Some(Bound::Exact | Bound::Ulps(_))) {
             continue;
         }
-        for turn in 0..SPECIAL.len() + 4 {
+        for shift in 0..SPECIAL.len() + 4 {
             let special: Vec<Literal> =
-                inputs.iter().enumerate().map(|(i, l)| specials(l, turn, i)).collect();
+                inputs.iter().enumerate().map(|(i, l)| specials(l, shift, i)).collect();
             one_device(&graph, &special, evaluator, floats)
                 .map_err(|f| named(f.within("at special values")))?;
         }
@@ -161,8 +163,8 @@ fn one_device(
     if floats.subnormals || kept.is_ok() {
         return kept;
     }
-    // Some operations of a device may flush subnormal operands to zero, and others not. Elements that are correct for
-    // flushed operands are replaced by those of the reference, and the others are compared.
+    // Some operations of a device may flush subnormal operands to zero, and others not. Elements that are
+    // correct for flushed operands are replaced by those of the reference, and the others are compared.
     let flushed: Vec<Literal> = inputs.iter().map(flushed).collect();
     let (Ok(found), Ok(own), Ok(expected)) = (found, evaluate(graph, inputs), evaluate(graph, &flushed))
     else {
@@ -217,7 +219,7 @@ fn flushed(l: &Literal) -> Literal {
     Literal::new(l.aval().clone(), data).unwrap_or_else(|_| l.clone())
 }
 
-/// Compares the results of a device with the reference at these inputs.
+/// Compares the results of a device with those of the reference at these inputs.
 fn compared(
     graph: &Graph,
     inputs: &[Literal],
@@ -246,7 +248,7 @@ fn compared(
     Ok(())
 }
 
-/// The bound of a graph of one op that is not a region.
+/// Returns the bound of a graph of one op, or `None` if it has several ops or its op has nested graphs.
 fn bound(graph: &Graph) -> Option<Bound> {
     let mut ops = graph.nodes().iter().filter(|n| !matches!(n.op, Op::Input(_)));
     let (Some(node), None) = (ops.next(), ops.next()) else { return None };
@@ -258,7 +260,7 @@ fn bound(graph: &Graph) -> Option<Bound> {
     }
 }
 
-/// Allowed difference from the reference, for each element of each output.
+/// Returns the allowed difference from the reference, for each element of each output.
 fn limits(graph: &Graph, inputs: &[Literal], expected: &[Literal]) -> Result<Vec<Vec<f64>>, Failure> {
     let each = |f: &dyn Fn(&Literal) -> Vec<f64>| expected.iter().map(f).collect();
     Ok(match bound(graph) {
@@ -286,7 +288,7 @@ fn limits(graph: &Graph, inputs: &[Literal], expected: &[Literal]) -> Result<Vec
     })
 }
 
-/// The sum of the bounds of all ops of a graph; regions count by their bodies.
+/// Returns the sum of the bounds of all ops of a graph; regions and loops count by their bodies.
 fn total_bound(graph: &Graph) -> f64 {
     let one = |node: &gradus_ir::graph::Node| {
         let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
@@ -302,7 +304,7 @@ fn total_bound(graph: &Graph) -> f64 {
     graph.nodes().iter().map(one).sum()
 }
 
-/// The largest float anywhere in a graph; of regions only the results count.
+/// Returns the largest magnitude of any float in a graph; of a region, only its results count.
 fn scale(graph: &Graph, inputs: &[Literal]) -> Result<f64, Failure> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> =
@@ -322,7 +324,7 @@ fn magnitudes(l: &Literal) -> Vec<f64> {
     }
 }
 
-/// Magnitudes of floats; integers, which are indices, are unchanged.
+/// Returns the magnitudes of floats; integers, which are indices, are unchanged.
 fn absolute(l: &Literal) -> Literal {
     let data = match l.data() {
         Data::F(v) => v.iter().map(|x| x.abs()).collect::<Vec<_>>().into(),
@@ -332,8 +334,8 @@ fn absolute(l: &Literal) -> Literal {
     Literal::new(l.aval().clone(), data).unwrap_or_else(|_| l.clone())
 }
 
-/// Replaces the elements by special floats, in another assignment for each `turn` and operand.
-fn specials(l: &Literal, turn: usize, operand: usize) -> Literal {
+/// Replaces the elements by special floats, in another order for each `shift` and operand.
+fn specials(l: &Literal, shift: usize, operand: usize) -> Literal {
     let d = l.dtype();
     let tiny = d.min_positive();
     let mut all = SPECIAL.to_vec();
@@ -342,7 +344,7 @@ fn specials(l: &Literal, turn: usize, operand: usize) -> Literal {
     let mut next = || {
         k += 1;
         // Operands advance through the list at different speeds, so that all pairs occur.
-        all[(turn + k * (operand + 1)) % all.len()]
+        all[(shift + k * (operand + 1)) % all.len()]
     };
     let n = l.data().len();
     let data: Data = match d.class() {

@@ -3,11 +3,11 @@
 //! | check | claim | within |
 //! |---|---|---|
 //! | [`types`] | the graph verifies, and evaluates to values of the types it infers | exact |
-//! | [`text`] | printed and parsed it is the same graph, and so are its derivatives | exact |
+//! | [`text`] | printing and parsing returns the same graph, also for its derivatives | exact |
 //! | [`jvp`] | forward mode = central differences, all operands together and each alone | 1e-7 |
 //! | [`adjoint`] | `⟨c, J t⟩ = ⟨Jᵀc, t⟩`, each gradient of its operand's type | 1e-11 |
-//! | [`second`] | both again on the vjp graph; forward over reverse = forward over forward = reverse over forward | same |
-//! | [`third`] | both again on the jvp graph of the vjp graph, where smooth | same |
+//! | [`second`] | `jvp` and `adjoint` on the vjp graph; forward over reverse = forward over forward = reverse over forward | same |
+//! | [`third`] | `jvp` and `adjoint` on the jvp graph of the vjp graph, where smooth | same |
 //! | [`batch`] | `vmap` over every subset of inputs = a loop; `vmap` of the vjp = the vjp of `vmap` = a loop | 1e-12 |
 //! | [`dtypes`] | in every dtype the ops take, values and derivatives have the types they infer | exact |
 //! | [`narrow`] | an evaluation in every dtype is within the declared bound ([`device`]) | declared |
@@ -51,18 +51,18 @@ pub fn all(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failur
         .map_err(|f| f.of(describe(graph, inputs)))
 }
 
-/// The graph and its inputs as text, for messages.
+/// Formats the graph and its inputs for messages.
 pub fn describe(graph: &Graph, inputs: &[Literal]) -> String {
     let inputs: Vec<String> = inputs.iter().map(literal_text).collect();
     format!("{graph}at {}", inputs.join(", "))
 }
 
-/// Indices of the differentiable values.
+/// Returns the indices of the differentiable values.
 fn differentiable(avals: &[Aval]) -> Vec<usize> {
     (0..avals.len()).filter(|&i| avals[i].dtype.is_differentiable()).collect()
 }
 
-/// Each index alone, then all of them together.
+/// Returns each index alone, then all of them together.
 fn subsets(wrt: &[usize]) -> Vec<(Vec<usize>, Option<usize>)> {
     let mut subsets: Vec<_> = wrt.iter().map(|&i| (vec![i], Some(i))).collect();
     if wrt.len() > 1 {
@@ -71,7 +71,7 @@ fn subsets(wrt: &[usize]) -> Vec<(Vec<usize>, Option<usize>)> {
     subsets
 }
 
-/// The largest epsilon of any float dtype in the graph: no comparison can be more precise.
+/// Returns the largest epsilon of any float dtype in the graph: no comparison can be more precise.
 fn precision(graph: &Graph) -> f64 {
     let values = graph.nodes().iter().flat_map(|n| &n.outs);
     values.map(|a| a.dtype.epsilon()).fold(f64::EPSILON, f64::max)

@@ -10,9 +10,10 @@ use gradus_ir::reference::evaluate;
 use gradus_ir::transform;
 use gradus_ir::{Graph, Literal};
 
-/// Makes the first-order checks for the vjp graph as a function of inputs and cotangents, and the adjoint check for
-/// the jvp graph. Forward over reverse and forward over forward must give the same second derivative. Where the
-/// graph is smooth, the second derivative is symmetric, so reverse over forward must give equal entries.
+/// Makes the first-order checks for the vjp graph as a function of inputs and cotangents, and the adjoint
+/// check for the jvp graph. Forward over reverse and forward over forward must give the same second
+/// derivative. Where the graph is smooth, the second derivative is symmetric, so reverse over forward must
+/// give equal entries.
 pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     let values = must("second", "a value", evaluate(graph, inputs))?;
@@ -55,8 +56,8 @@ pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
     if smooth {
         equal_products("second", graph, noise, ("D²[s, u]", straight), ("D²[u, s]", twice(&u, &s)?))?;
         // ∇⟨c, J u⟩ is D(Jᵀc)[u]: the two modes in the other order.
-        let still = values.iter().filter(|v| v.dtype().is_differentiable()).map(|v| combine(&[(0.0, v)]));
-        let seeds: Vec<Literal> = still.chain(c.iter().cloned()).collect();
+        let zeros = values.iter().filter(|v| v.dtype().is_differentiable()).map(|v| combine(&[(0.0, v)]));
+        let seeds: Vec<Literal> = zeros.chain(c.iter().cloned()).collect();
         let back = pull("second", &forward, &joined(&u), &wrt, &seeds)?;
         for ((&i, expected), found) in wrt.iter().zip(&bent).zip(&back) {
             let part = ADJOINT.max(64.0 * precision(graph));

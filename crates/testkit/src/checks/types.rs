@@ -1,4 +1,5 @@
-//! Checks that a graph is well formed, has values of its types, and survives printing and parsing.
+//! Checks that a graph verifies, evaluates to values of the types it infers, and is unchanged by printing and
+//! parsing.
 
 use super::{differentiable, must, same_types};
 use crate::Failure;
@@ -8,7 +9,8 @@ use gradus_ir::reference::evaluate;
 use gradus_ir::transform;
 use gradus_ir::{Graph, Literal};
 
-/// Checks that the graph verifies, and evaluates to values of the types it infers, representable in them.
+/// Checks that the graph verifies, and evaluates to values of the types it infers that these types can
+/// represent.
 pub fn types(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
     must("types", "a graph that verifies", graph.verify())?;
     let outs = must("types", "a value", evaluate(graph, inputs))?;
@@ -25,7 +27,8 @@ pub fn types(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fai
     Ok(())
 }
 
-/// Checks that the printed and parsed graph has the same hash, text and values; and so do its jvp and vjp graphs.
+/// Checks that the printed and parsed graph has the same hash, text and values; and so do its jvp and vjp
+/// graphs.
 pub fn text(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
     let again = round_trip(graph)?;
     let (expected, found) = (

@@ -23,7 +23,7 @@ list![
     sum_without_repetition,
     slice_off_by_one,
     pad_off_by_one,
-    running_sum_not_turned,
+    running_sum_not_reversed,
     repeated_index_lost,
     select_without_mask,
     gradient_of_one_operand_forgotten,
@@ -93,7 +93,7 @@ fn mean(ins: &[Aval]) -> Form {
     let x = b.input("x", ins[0].clone());
     let last = ins[0].rank() - 1;
     let mean = x.sum(&[last]) / ins[0].shape[last] as f64;
-    // two ops whose types are those inferred
+    // cannot fail: the two ops accept every float type with an axis
     Form::Region(Arc::new(b.finish(&[mean]).expect("a mean")))
 }
 
@@ -144,9 +144,9 @@ fn pad_off_by_one() -> Fault {
     )
 }
 
-fn running_sum_not_turned() -> Fault {
+fn running_sum_not_reversed() -> Fault {
     let right = Cumulate { combine: Combine::Sum, axis: 0, reverse: false };
-    let wrong = Like::new("running_sum_not_turned", right.clone()).transpose(|_, _, ct| {
+    let wrong = Like::new("running_sum_not_reversed", right.clone()).transpose(|_, _, ct| {
         Some(ct.builder().apply1(Cumulate { combine: Combine::Sum, axis: 0, reverse: false }, &[ct]))
     });
     fault("a running sum transposed by itself", wrong, right, vec![Samples::default().normal([4])], "adjoint")
@@ -208,7 +208,7 @@ fn affine_claimed_linear() -> Fault {
     fn shifted(ins: &[Aval]) -> Form {
         let b = Builder::new();
         let x = b.input("x", ins[0].clone());
-        // one op whose type is that inferred
+        // cannot fail: the ops accept every float type
         Form::Region(Arc::new(b.finish(&[-x + 1.0]).expect("a shift")))
     }
     let wrong = Like::new("affine_claimed_linear", &arith::neg)

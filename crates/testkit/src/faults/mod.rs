@@ -1,8 +1,8 @@
 //! Wrong ops, each with a correct counterpart, to test the checks themselves.
 //!
-//! A check that never fails proves nothing. Every fault here is a mistake that can happen when adding an op. A test
-//! ensures that [`checks::all`](crate::checks::all) rejects the wrong op, by the check named, and accepts the correct
-//! one.
+//! A check that never fails proves nothing. Every fault here is a mistake that can happen when adding an op.
+//! A test ensures that [`checks::all`](crate::checks::all) rejects the wrong op, by the check named, and
+//! accepts the correct one.
 
 mod linear;
 mod nonlinear;
@@ -32,7 +32,7 @@ pub struct Fault {
     pub caught: &'static str,
 }
 
-/// All faults. Their ops are registered for parsing, so that they do not fail by their text alone.
+/// All faults. Their ops are registered for parsing, so that the text check does not reject them first.
 pub fn faults() -> Vec<Fault> {
     [pointwise::faults(), linear::faults(), nonlinear::faults(), typing::faults(), text::faults()].concat()
 }

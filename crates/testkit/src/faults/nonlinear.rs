@@ -38,7 +38,7 @@ fn rule_not_linear_at_a_kink() -> Fault {
     Fault { wrong: wrong.op(), smooth: false, caught: "adjoint", ..rule_not_linear() }
 }
 
-/// The first and second derivatives are correct; the third is lost behind a `stop_gradient`.
+/// The first and second derivatives are correct; the third is wrong because of a `stop_gradient`.
 fn curvature_frozen() -> Fault {
     let wrong = Like::new("curvature_frozen", &exp::exp).jvp(|rule, ts| {
         let fixed = rule.ins[0].builder().apply1(StopGradient {}, &[rule.ins[0]]);
@@ -95,7 +95,7 @@ fn square_region(scale: f64) -> Call {
     let b = Builder::new();
     let (x, _, g) = (b.input("x", aval.clone()), b.input("y", aval.clone()), b.input("g", aval));
     let grad = b.finish(&[x * scale * g]);
-    // both graphs are products of equal extents
+    // cannot fail: both graphs multiply operands of equal extents
     let (body, grad) = (body.expect("a square"), grad.expect("its gradient"));
     Call::new("square", vec![], Arc::new(body)).with_grad(Arc::new(grad))
 }
