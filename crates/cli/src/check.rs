@@ -9,11 +9,11 @@ mod probe;
 mod slopes;
 
 use crate::args::CheckArgs;
-use crate::given::Ready;
+use crate::given::{Ready, avals};
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::lang::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use gradus::lang::{Gradient, GradientOptions, Program, Span};
-use gradus::{Aval, DType, Generator, Tensor};
+use gradus::{DType, Generator, Tensor};
 use probe::{CONVERGED, Part, Probe};
 use std::collections::BTreeMap;
 
@@ -111,10 +111,6 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
         return Err(Failure::Run(format!("gradients are wrong: {}", wrong.join(", "))));
     }
     device::compare_with_cpu(&program, Some(&gradient), &given, chosen, terminal)
-}
-
-fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {
-    tensors.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
 }
 
 struct Random(Generator);
@@ -216,7 +212,7 @@ fn differentiated(
         let own = indices(value.rank());
         let mut places = own.clone();
         if let Some(axis) = d.time.filter(|_| value.rank() < d.rank) {
-            places.insert(axis, Index::Moment(-1));
+            places.insert(axis, Index::Step(-1));
         }
         for part in parts {
             let weight = Name::from(format!("Weight_{}{name}", part.unwrap_or_default()));
@@ -276,8 +272,8 @@ fn checked_names(program: &Program, name: &Name, gradient: &Name, ready: &Ready)
     };
     let targets = d.equations.iter().map(|i| &program.equations[*i].target.places[axis].index);
     let mut written: Vec<Index> = Vec::new();
-    for index in targets.chain(is_input.then_some(&Index::Moment(0))) {
-        if !written.contains(index) && !matches!(index, Index::Moment(..0)) {
+    for index in targets.chain(is_input.then_some(&Index::Step(0))) {
+        if !written.contains(index) && !matches!(index, Index::Step(..0)) {
             written.push(index.clone());
         }
     }
@@ -293,7 +289,7 @@ fn checked_names(program: &Program, name: &Name, gradient: &Name, ready: &Ready)
     let one = |(k, index): (usize, Index)| {
         let (by, first) = match index {
             Index::Time(_, by) => (by, false),
-            Index::Moment(m) => (m, true),
+            Index::Step(m) => (m, true),
             _ => (0, false),
         };
         let read = tensor(gradient, &with(Index::Time(time.clone(), by)));

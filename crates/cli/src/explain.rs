@@ -5,6 +5,7 @@ mod code;
 mod unfolded;
 
 use crate::args::ExplainArgs;
+use crate::given::avals;
 use crate::{Done, Terminal, open, run, show};
 use gradus::files::atomic;
 use gradus::ir::ops::Form;
@@ -81,7 +82,7 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     for e in program.equations.iter().filter(|e| needed.contains(&e.target.name)) {
         if e.file().is_none() {
             // The equation of a state's first value is computed once.
-            let is_first = e.target.places.iter().any(|p| matches!(p.index, Index::Moment(_)));
+            let is_first = e.target.places.iter().any(|p| matches!(p.index, Index::Step(_)));
             let rounds = rounds.get(&e.target.name).filter(|_| !is_first);
             let line = Line::new(program, e, &values, &settings_of(e, &ready.settings, steps), rounds)?;
             lines.push(Line { line: ends.partition_point(|end| *end < e.span.start as usize) + 1, ..line });
@@ -111,10 +112,6 @@ fn has_open_loop(graph: &Graph) -> bool {
             _ => false,
         }
     })
-}
-
-fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {
-    tensors.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
 }
 
 /// Returns a tensor with a slice for every step. Its values do not matter: costs depend on sizes.

@@ -218,8 +218,13 @@ impl InputValues {
     }
 
     fn types(&self) -> BTreeMap<Name, Aval> {
-        self.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
+        avals(&self.inputs)
     }
+}
+
+/// Returns the types of tensors.
+pub(crate) fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {
+    tensors.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
 }
 
 /// Reads the parameters of a run that are inputs of the program and that no other option gives.

@@ -14,7 +14,7 @@ pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
         // Only the last time step of a state is shown.
         let last = t.rank() < d.places.len();
         let index = |p: &Place| match &p.index {
-            Index::Time(..) | Index::Moment(_) if last => "*-1".to_string(),
+            Index::Time(..) | Index::Step(_) if last => "*-1".to_string(),
             // The name is defined element by element, but the complete axis is shown.
             Index::At(_) | Index::Symbol(..) => ":".to_string(),
             index => index.to_string(),

@@ -151,12 +151,7 @@ fn donors(plan: &Plan, lives: &[Option<Life>]) -> Vec<Option<usize>> {
     let mut taken = vec![false; plan.inputs.len()];
     let mut donors = vec![None; plan.outputs.len()];
     // A run that fails must leave its arguments unchanged, so no step after the overwriting one may be able to fail.
-    let can_fail = |s: &Step| match s {
-        Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. } => false,
-        Step::Routine(r) => r.can_fail,
-        _ => true,
-    };
-    let safe = plan.steps.iter().rposition(can_fail).map_or(0, |last| last + 1);
+    let safe = plan.steps.iter().rposition(Step::can_fail).map_or(0, |last| last + 1);
     for (at, step) in plan.steps.iter().enumerate().skip(safe) {
         for (written, read) in in_place(step) {
             let (BufferLocation::Output(k), BufferLocation::Input(i)) =

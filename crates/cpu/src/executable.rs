@@ -445,12 +445,7 @@ impl Session<'_> {
                 }
             }
             // A step may fail only before the steps that write to an argument's memory.
-            let can_fail = match step {
-                Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. } => false,
-                Step::Routine(r) => r.can_fail,
-                _ => true,
-            };
-            let interruptible = interruptible || can_fail;
+            let interruptible = interruptible || step.can_fail();
             let start = times.is_some().then(Instant::now);
             // SAFETY: the caller guarantees inputs and outputs; buffers of the arena that are in use do not
             // overlap (`plan/aliasing.rs`).

@@ -2,6 +2,7 @@
 //! files.
 #![forbid(unsafe_code)]
 
+pub mod base64;
 pub mod batch;
 pub mod bert;
 pub mod chat;

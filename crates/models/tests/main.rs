@@ -15,5 +15,8 @@ mod tune_learns;
 // Private modules, compiled here with their unit tests: tests of the library itself would compile all of it
 // twice.
 #[allow(dead_code, unreachable_pub)]
+#[path = "../src/base64.rs"]
+mod base64;
+#[allow(dead_code, unreachable_pub)]
 #[path = "../src/stop.rs"]
 mod stop;

@@ -2,9 +2,9 @@
 //! reverse mode.
 
 use super::slopes::{Slopes, limit};
-use super::{CheckedName, Random, avals, checked_names};
+use super::{CheckedName, Random, checked_names};
 use crate::Done;
-use crate::given::Ready;
+use crate::given::{Ready, avals};
 use gradus::ir::transform::{jvp, vjp};
 use gradus::lang::ast::{Equation, Kind, Name, Projection, Ref};
 use gradus::lang::{Gradient, Lowered, Program, Settings};

@@ -1,9 +1,9 @@
 //! Makes the constants of a program inputs. Otherwise the compiler would fold all values that depend only on
 //! constants, and their cost would not be shown.
 
-use super::{avals, single_equation};
+use super::single_equation;
 use crate::Done;
-use crate::given::Ready;
+use crate::given::{Ready, avals};
 use gradus::Tensor;
 use gradus::ir::Op;
 use gradus::lang::ast::{Equation, Index, Kind, Name, Place, Ref};
@@ -130,7 +130,7 @@ fn constant(
     values: &BTreeMap<Name, Tensor>,
     settings: &Settings,
 ) -> Option<(Vec<Place>, Tensor)> {
-    let plain = |p: &Place| matches!(p.index, Index::Named(_, 0) | Index::Moment(_));
+    let plain = |p: &Place| matches!(p.index, Index::Named(_, 0) | Index::Step(_));
     if !e.target.places.iter().all(plain) || e.file().is_some() {
         return None;
     }

@@ -184,6 +184,17 @@ impl Step {
         }
     }
 
+    /// Returns true if the step can return an error: an index out of range, a matrix without a factorisation,
+    /// a failed allocation in a loop or branch.
+    pub fn can_fail(&self) -> bool {
+        match self {
+            Step::Kernel(_) | Step::Contract(_) => false,
+            Step::Slices { control, .. } => control.plans.iter().any(|p| p.steps.iter().any(Step::can_fail)),
+            Step::Routine(r) => r.can_fail,
+            Step::Switch(_) | Step::Scan { .. } | Step::While { .. } => true,
+        }
+    }
+
     /// Returns the buffers that the step writes.
     pub fn writes(&self) -> Vec<usize> {
         match self {

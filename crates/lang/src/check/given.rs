@@ -131,7 +131,7 @@ impl Program {
             }
             let begins = |i: &&usize| {
                 let places = &self.equations[**i].target.places;
-                places.iter().any(|p| matches!(p.index, Index::Moment(0)))
+                places.iter().any(|p| matches!(p.index, Index::Step(0)))
             };
             if let Some(i) = d.equations.iter().find(begins).filter(|_| !given) {
                 let what = format!("`{name}` cannot be given: the program defines its start");

@@ -358,7 +358,7 @@ impl Parts<'_> {
 
     /// Returns true if an expression reads a fixed step of a tensor that depends on the equation.
     fn reads_own_step(&self, value: &Expr) -> bool {
-        let fixed = |r: &&Ref| r.places.iter().any(|p| matches!(p.index, Index::Moment(_)));
+        let fixed = |r: &&Ref| r.places.iter().any(|p| matches!(p.index, Index::Step(_)));
         let depends =
             |r: &Ref| self.program.needed(std::slice::from_ref(&r.name)).contains(&self.equation.target.name);
         value.refs().into_iter().filter(fixed).any(depends)

@@ -22,7 +22,7 @@ pub(super) fn is_written_in_parts<E: Inside>(program: &Program, how: Projection,
         let all = keys(t);
         let distinct = (1..all.len()).all(|i| !all[..i].contains(&all[i]));
         let part = |p: &Place| !matches!(p.index, Index::Named(_, 0) | Index::Time(..));
-        let fixed = t.places.iter().any(|p| matches!(p.index, Index::Moment(_)));
+        let fixed = t.places.iter().any(|p| matches!(p.index, Index::Step(_)));
         !fixed && (!distinct || t.places.iter().any(part))
     };
     let own = program.definition(&target.name).map(|d| &d.equations[..]).unwrap_or_default();

@@ -316,11 +316,9 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
 fn can_meet(a: &Ref, b: &Ref) -> bool {
     let apart = |(a, b): (&Place, &Place)| match (&a.index, &b.index) {
         (Index::Symbol(x, _), Index::Symbol(y, _)) => x != y,
-        (Index::At(x), Index::At(y)) | (Index::Moment(x), Index::Moment(y)) => x != y && (*x < 0) == (*y < 0),
+        (Index::At(x), Index::At(y)) | (Index::Step(x), Index::Step(y)) => x != y && (*x < 0) == (*y < 0),
         (Index::At(x), Index::Named(_, by)) | (Index::Named(_, by), Index::At(x)) => (0..*by).contains(x),
-        (Index::Moment(x), Index::Time(_, by)) | (Index::Time(_, by), Index::Moment(x)) => {
-            (0..*by).contains(x)
-        }
+        (Index::Step(x), Index::Time(_, by)) | (Index::Time(_, by), Index::Step(x)) => (0..*by).contains(x),
         (a, b) => super::positions::never_equal(a, b),
     };
     !a.places.iter().zip(&b.places).any(apart)

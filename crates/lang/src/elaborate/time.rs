@@ -29,7 +29,7 @@ impl Program {
         };
         for e in &mut self.equations {
             let own = self.per_step.get(&e.target.name).or(moving(&e.target.places).map(|t| t.0)).cloned();
-            let now = |r: &Ref| timed(r, own.clone().map_or(Index::Moment(-1), |t| Index::Time(t, 0)));
+            let now = |r: &Ref| timed(r, own.clone().map_or(Index::Step(-1), |t| Index::Time(t, 0)));
             e.value = e.value.with_refs(&now);
             e.guard = e.guard.as_ref().map(|g| g.with_refs(&now));
             e.target.change_computed(&mut |p| *p = p.with_refs(&now));
@@ -174,7 +174,7 @@ fn fixed_steps(equations: &mut [Equation]) {
         let at = *times.get(&r.name)?;
         let Index::At(step) = r.places.get(at)?.index else { return None };
         let mut out = r.clone();
-        out.places[at].index = Index::Moment(step);
+        out.places[at].index = Index::Step(step);
         Some(out)
     };
     for e in equations {

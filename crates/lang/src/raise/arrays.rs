@@ -2,7 +2,8 @@
 
 use super::draft::{Drafts, local, operand};
 use super::forms::{Raise, call};
-use super::{Base, Seen, Source, number};
+use super::function::axis_called;
+use super::{Base, Source, View, number};
 use crate::syntax::ast::{Array, Expr, Index, Kind, Place, Projection, Ref};
 use gradus_ir::DType;
 use gradus_ir::ops::{Combine, IndexMap, Window};
@@ -19,49 +20,24 @@ fn list(numbers: Vec<f64>) -> Expr {
     Kind::Array(Array::new(vec![numbers.len()], numbers)).bare()
 }
 
-fn axis_named(at: usize) -> (&'static str, Expr) {
-    ("axis", Kind::Text(local(at)).bare())
-}
-
 /// Drops an axis of extent 1: reads it at index 0.
-fn drop_axis(seen: &Seen, axis: usize) -> Seen {
-    let mut kinds = seen.kinds.clone();
+fn drop_axis(view: &View, axis: usize) -> View {
+    let mut kinds = view.kinds.clone();
     kinds.remove(axis);
-    let base = match &seen.base {
-        Base::Number(n, d) => Base::Number(*n, *d),
-        Base::Tensor(name, sources) => {
-            let moved = |s: &Source| match s {
-                Source::Axis(a) if *a == axis => Source::At(0),
-                Source::Axis(a) => Source::Axis(a - usize::from(*a > axis)),
-                at => *at,
-            };
-            Base::Tensor(name.clone(), sources.iter().map(moved).collect())
-        }
-    };
-    Seen { base, kinds, when: seen.when.clone() }
+    view.with_axes(kinds, |a| if a == axis { Source::At(0) } else { Source::Axis(a - usize::from(a > axis)) })
 }
 
 /// Inserts an axis of extent 1.
-fn insert_axis(seen: &Seen, axis: usize, drafts: &mut Drafts) -> Seen {
-    let mut kinds = seen.kinds.clone();
+fn insert_axis(view: &View, axis: usize, drafts: &mut Drafts) -> View {
+    let mut kinds = view.kinds.clone();
     kinds.insert(axis, drafts.kind(1));
-    let base = match &seen.base {
-        Base::Number(n, d) => Base::Number(*n, *d),
-        Base::Tensor(name, sources) => {
-            let moved = |s: &Source| match s {
-                Source::Axis(a) => Source::Axis(a + usize::from(*a >= axis)),
-                at => *at,
-            };
-            Base::Tensor(name.clone(), sources.iter().map(moved).collect())
-        }
-    };
-    Seen { base, kinds, when: seen.when.clone() }
+    view.with_axes(kinds, |a| Source::Axis(a + usize::from(a >= axis)))
 }
 
 impl Drafts {
     /// Writes a reshape to other extents.
-    pub(super) fn reshape(&mut self, seen: &Seen, extents: &[usize]) -> Seen {
-        let x = self.solid(seen);
+    pub(super) fn reshape(&mut self, view: &View, extents: &[usize]) -> View {
+        let x = self.solid(view);
         let left: Vec<usize> = extents.iter().map(|n| self.kind(*n)).collect();
         let places: Vec<usize> = (left.len()..left.len() + x.kinds.len()).collect();
         let shape = list(extents.iter().map(|n| *n as f64).collect());
@@ -70,7 +46,7 @@ impl Drafts {
     }
 
     /// Writes the positions `offset + Σ stride · index`; `steps` has the stride and the extent of each index.
-    fn places(&mut self, offset: i64, steps: &[(i64, usize)]) -> Seen {
+    fn places(&mut self, offset: i64, steps: &[(i64, usize)]) -> View {
         let kinds: Vec<usize> = steps.iter().map(|(_, n)| self.kind(*n)).collect();
         let term = |(k, (step, _)): (usize, &(i64, usize))| {
             let index = Kind::Of("index".into(), local(k)).bare();
@@ -86,7 +62,7 @@ impl Drafts {
 
     /// Writes `T[a, k, b] = gather(X[a, v, b], I[k], axis=v)`. Each of `a`, `b` and `k` may be several
     /// indices.
-    fn gathered(&mut self, x: &Seen, ids: &Seen, axis: usize) -> Seen {
+    fn gathered(&mut self, x: &View, ids: &View, axis: usize) -> View {
         let (x, ids) = (self.solid(x), self.solid(ids));
         let mut left = x.kinds.clone();
         left.splice(axis..=axis, ids.kinds.iter().copied());
@@ -98,12 +74,12 @@ impl Drafts {
         };
         let own: Vec<usize> = (0..x.kinds.len()).map(place).collect();
         let places: Vec<usize> = (axis..axis + new).collect();
-        let value = call("gather", vec![operand(&x, &own), operand(&ids, &places)], vec![axis_named(at)]);
+        let value = call("gather", vec![operand(&x, &own), operand(&ids, &places)], vec![axis_called(at)]);
         self.equation(left, vec![x.kinds[axis]], Projection::Sum, value)
     }
 
     /// Writes `T[a, v, b] = scatter(X[a, v, b], I[k], Y[a, k, b], axis=v)`.
-    fn scattered(&mut self, [x, ids, y]: [&Seen; 3], axis: usize, how: Option<Combine>) -> Seen {
+    fn scattered(&mut self, [x, ids, y]: [&View; 3], axis: usize, how: Option<Combine>) -> View {
         let [x, ids, y] = [x, ids, y].map(|s| self.solid(s));
         let (rank, new) = (x.kinds.len(), ids.kinds.len());
         let places: Vec<usize> = (rank..rank + new).collect();
@@ -120,12 +96,12 @@ impl Drafts {
         };
         let mut all: Vec<(&str, Expr)> =
             named.drain(..).map(|(k, v)| (k, Kind::Text(v.into()).bare())).collect();
-        all.push(axis_named(axis));
+        all.push(axis_called(axis));
         self.equation(x.kinds.clone(), ids.kinds.clone(), Projection::Sum, call(function, args, all))
     }
 
     /// Crops every axis to its range: from the first index up to, but without, the second.
-    pub(super) fn cropped(&mut self, x: &Seen, extents: &[usize], ranges: &[(i64, i64)]) -> Seen {
+    pub(super) fn cropped(&mut self, x: &View, extents: &[usize], ranges: &[(i64, i64)]) -> View {
         let x = self.solid(x);
         let Base::Tensor(name, _) = &x.base else { return x };
         let whole = |a: usize| ranges[a] == (0, extents[a] as i64);
@@ -142,14 +118,14 @@ impl Drafts {
             };
             Place { index, dotted: false, span: Default::default() }
         };
-        let places = (0..ranges.len()).map(place).chain(x.moment()).collect();
+        let places = (0..ranges.len()).map(place).chain(x.time_place()).collect();
         let r = Ref { name: name.clone(), places, relation: false, span: Default::default() };
         self.equation(kinds, Vec::new(), Projection::Sum, Kind::Ref(r).bare())
     }
 
     /// Pads every axis with zeros: `by` counts those before, between and after its elements. Negative counts
     /// crop.
-    fn padded(&mut self, x: &Seen, dtype: DType, extents: &[usize], by: &[(i64, usize, i64)]) -> Seen {
+    fn padded(&mut self, x: &View, dtype: DType, extents: &[usize], by: &[(i64, usize, i64)]) -> View {
         let (mut x, mut extents) = (self.solid(x), extents.to_vec());
         for (axis, (_, between, _)) in by.iter().enumerate().filter(|(_, b)| b.1 > 0) {
             let n = extents[axis];
@@ -196,18 +172,18 @@ impl Raise<'_> {
         self.graph.aval(self.node.ins[operand]).shape.to_vec()
     }
 
-    pub(super) fn taken(&self, axis: usize, drafts: &mut Drafts) -> Option<Seen> {
+    pub(super) fn taken(&self, axis: usize, drafts: &mut Drafts) -> Option<View> {
         let [x, ids] = self.ins else { return None };
         Some(drafts.gathered(x, ids, axis))
     }
 
-    pub(super) fn put(&self, axis: usize, how: Option<Combine>, drafts: &mut Drafts) -> Option<Seen> {
+    pub(super) fn put(&self, axis: usize, how: Option<Combine>, drafts: &mut Drafts) -> Option<View> {
         let [x, ids, y] = self.ins else { return None };
         let known = !matches!(how, Some(Combine::LogSumExp));
         known.then(|| drafts.scattered([x, ids, y], axis, how))
     }
 
-    pub(super) fn pads(&self, low: &[i64], interior: &[usize], drafts: &mut Drafts) -> Option<Seen> {
+    pub(super) fn pads(&self, low: &[i64], interior: &[usize], drafts: &mut Drafts) -> Option<View> {
         let (from, to) = (self.from(0), self.extents(0));
         let by = |a: usize| {
             let wide = if from[a] == 0 { 0 } else { (from[a] - 1) * (interior[a] + 1) + 1 };
@@ -218,7 +194,7 @@ impl Raise<'_> {
     }
 
     /// Raises views in which several axes of the result read one axis of the operand, as windows do.
-    pub(super) fn windows(&self, map: &IndexMap, drafts: &mut Drafts) -> Option<Seen> {
+    pub(super) fn windows(&self, map: &IndexMap, drafts: &mut Drafts) -> Option<View> {
         let (from, to) = (self.from(0), self.extents(0));
         if to.contains(&0) {
             return None;
@@ -250,12 +226,12 @@ impl Raise<'_> {
         };
         let kinds = (0..to.len()).map(|r| kind(r, drafts)).collect();
         let base = Base::Tensor(name.clone(), are.iter().map(|r| Source::Axis(*r)).collect());
-        Some(Seen { base, kinds, when: x.when.clone() })
+        Some(View { base, kinds, when: x.when.clone() })
     }
 
     /// Raises the sum of overlapping windows: adds each window at the positions that it covers, one axis at a
     /// time.
-    pub(super) fn folded(&self, window: &Window, drafts: &mut Drafts) -> Option<Seen> {
+    pub(super) fn folded(&self, window: &Window, drafts: &mut Drafts) -> Option<View> {
         let (from, to, n) = (self.from(0), self.extents(0), window.size.len());
         let plain = |all: &[i64]| all.iter().all(|p| *p == 0);
         if !plain(&window.low) || !plain(&window.high) || window.base_dilation.iter().any(|d| *d != 1) {
@@ -288,7 +264,7 @@ impl Raise<'_> {
         Some(permuted(&y, &order))
     }
 
-    pub(super) fn convolution(&self, window: &Window, drafts: &mut Drafts) -> Option<Seen> {
+    pub(super) fn convolution(&self, window: &Window, drafts: &mut Drafts) -> Option<View> {
         let [x, w] = self.ins else { return None };
         let n = window.stride.len();
         let (xs, ws, out) = (self.from(0), self.from(1), self.extents(0));
@@ -300,7 +276,7 @@ impl Raise<'_> {
         };
         let padded: Vec<usize> = x.kinds[3..].iter().map(|k| drafts.extent(*k)).collect();
         let groups = xs[1];
-        let flat = |drafts: &mut Drafts, s: &Seen, axis: usize, e: &[usize], spatial: &[usize]| match groups {
+        let flat = |drafts: &mut Drafts, s: &View, axis: usize, e: &[usize], spatial: &[usize]| match groups {
             1 => drop_axis(s, axis),
             _ if axis == 1 => drafts.reshape(s, &[&[e[0], e[1] * e[2]], spatial].concat()),
             _ => drafts.reshape(s, &[&[e[0] * e[1], e[2]], spatial].concat()),
@@ -350,10 +326,10 @@ impl Raise<'_> {
     fn products(
         &self,
         window: &Window,
-        x: Seen,
+        x: View,
         [ws, out]: [&[usize]; 2],
         drafts: &mut Drafts,
-    ) -> Option<Seen> {
+    ) -> Option<View> {
         let n = window.stride.len();
         let mut x = drafts.solid(&x);
         for i in (0..n).rev() {
@@ -370,11 +346,11 @@ impl Raise<'_> {
         Some(Raise { ins: &ins, ..*self }.contraction([&from, &by], &to, drafts))
     }
 
-    pub(super) fn ordered(&self, axis: usize, descending: bool, drafts: &mut Drafts) -> Vec<Seen> {
+    pub(super) fn ordered(&self, axis: usize, descending: bool, drafts: &mut Drafts) -> Vec<View> {
         let x = drafts.solid(&self.ins[0]);
         let places: Vec<usize> = (0..x.kinds.len()).collect();
         let one = |function: &str, drafts: &mut Drafts| {
-            let mut named = vec![axis_named(axis)];
+            let mut named = vec![axis_called(axis)];
             if descending {
                 named.push(("descending", number(1.0)));
             }
@@ -391,14 +367,14 @@ impl Raise<'_> {
         largest: bool,
         k: usize,
         drafts: &mut Drafts,
-    ) -> Vec<Seen> {
+    ) -> Vec<View> {
         let x = drafts.solid(&self.ins[0]);
         let mut left = x.kinds.clone();
         left[axis] = drafts.kind(k);
         let mut places: Vec<usize> = (0..left.len()).collect();
         places[axis] = left.len();
         let one = |part: &str, drafts: &mut Drafts| {
-            let mut named = vec![axis_named(left.len()), ("k", number(k as f64))];
+            let mut named = vec![axis_called(left.len()), ("k", number(k as f64))];
             if part == "indices" {
                 named.push(("part", Kind::Text(part.into()).bare()));
             }
@@ -412,7 +388,7 @@ impl Raise<'_> {
     }
 
     /// Raises random bits: the words, and the next state.
-    pub(super) fn bits(&self, drafts: &mut Drafts) -> Vec<Seen> {
+    pub(super) fn bits(&self, drafts: &mut Drafts) -> Vec<View> {
         let state = drafts.solid(&self.ins[0]);
         let shape = list(self.extents(0).iter().map(|n| *n as f64).collect());
         let one = |(k, part): (usize, &str)| {
@@ -424,27 +400,17 @@ impl Raise<'_> {
         ["bits", "state"].into_iter().enumerate().map(one).collect()
     }
 
-    pub(super) fn extreme(&self, largest: bool, axis: usize, drafts: &mut Drafts) -> Seen {
+    pub(super) fn extreme(&self, largest: bool, axis: usize, drafts: &mut Drafts) -> View {
         let x = drafts.solid(&self.ins[0]);
         let (left, more, places) = self.split(&x, &[axis]);
         let function = if largest { "argmax" } else { "argmin" };
-        let value = call(function, vec![operand(&x, &places)], vec![axis_named(left.len())]);
+        let value = call(function, vec![operand(&x, &places)], vec![axis_called(left.len())]);
         drafts.equation(left, more, Projection::Sum, value)
     }
 }
 
 /// Permutes the axes of a plain tensor.
-fn permuted(x: &Seen, order: &[usize]) -> Seen {
+fn permuted(x: &View, order: &[usize]) -> View {
     let kinds = order.iter().map(|a| x.kinds[*a]).collect();
-    let base = match &x.base {
-        Base::Number(n, d) => Base::Number(*n, *d),
-        Base::Tensor(name, sources) => {
-            let moved = |s: &Source| match s {
-                Source::Axis(a) => Source::Axis(order.iter().position(|o| o == a).unwrap_or(*a)),
-                at => *at,
-            };
-            Base::Tensor(name.clone(), sources.iter().map(moved).collect())
-        }
-    };
-    Seen { base, kinds, when: x.when.clone() }
+    x.with_axes(kinds, |a| Source::Axis(order.iter().position(|o| *o == a).unwrap_or(a)))
 }

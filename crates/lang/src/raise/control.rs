@@ -2,7 +2,7 @@
 
 use super::draft::{Drafts, local, operand};
 use super::forms::{Raise, call, walk};
-use super::{Base, Seen, Source, number};
+use super::{Base, Source, View, number};
 use crate::syntax::ast::{Expr, Kind, Projection};
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::{Graph, Result};
@@ -12,25 +12,15 @@ use std::sync::Arc;
 pub(super) const FEW: usize = 4;
 
 /// Reads a tensor at one index of its first axis.
-fn at(seen: &Seen, place: usize) -> Seen {
-    let base = match &seen.base {
-        Base::Number(n, d) => Base::Number(*n, *d),
-        Base::Tensor(name, sources) => {
-            let moved = |s: &Source| match s {
-                Source::Axis(0) => Source::At(place as i64),
-                Source::Axis(a) => Source::Axis(a - 1),
-                at => *at,
-            };
-            Base::Tensor(name.clone(), sources.iter().map(moved).collect())
-        }
-    };
-    Seen { base, kinds: seen.kinds[1..].to_vec(), when: seen.when.clone() }
+fn at(view: &View, index: usize) -> View {
+    let source_of = |axis| if axis == 0 { Source::At(index as i64) } else { Source::Axis(axis - 1) };
+    view.with_axes(view.kinds[1..].to_vec(), source_of)
 }
 
 impl Drafts {
     /// Makes values of one shape plain tensors, and joins the kinds of their indices.
-    fn alike(&mut self, all: Vec<Seen>) -> Vec<Seen> {
-        let all: Vec<Seen> = all.iter().map(|s| self.solid(s)).collect();
+    fn alike(&mut self, all: Vec<View>) -> Vec<View> {
+        let all: Vec<View> = all.iter().map(|s| self.solid(s)).collect();
         for other in all.iter().skip(1) {
             all[0].kinds.iter().zip(&other.kinds).for_each(|(a, b)| self.join(*a, *b));
         }
@@ -41,7 +31,7 @@ impl Drafts {
 impl Raise<'_> {
     /// Raises a switch: writes all branches and selects one by the index, which is clamped to the existing
     /// branches.
-    pub(super) fn choice(&self, branches: &[Arc<Graph>], drafts: &mut Drafts) -> Result<Option<Vec<Seen>>> {
+    pub(super) fn choice(&self, branches: &[Arc<Graph>], drafts: &mut Drafts) -> Result<Option<Vec<View>>> {
         let [index, operands @ ..] = self.ins else { return Ok(None) };
         let mut results = Vec::with_capacity(branches.len());
         for branch in branches {
@@ -51,8 +41,8 @@ impl Raise<'_> {
             let all = drafts.alike(results.iter().filter_map(|r| r.get(k).cloned()).collect());
             let places: Vec<usize> = (0..all.first()?.kinds.len()).collect();
             let index = operand(index, &[]);
-            let choose = |chosen: Option<Expr>, (b, seen): (usize, &Seen)| {
-                let own = operand(seen, &places);
+            let choose = |chosen: Option<Expr>, (b, view): (usize, &View)| {
+                let own = operand(view, &places);
                 Some(match chosen {
                     None => own,
                     Some(rest) => {
@@ -68,26 +58,26 @@ impl Raise<'_> {
     }
 
     /// Returns the results of a loop of length 0: its initial values, and empty stacks.
-    pub(super) fn no_steps(&self, scan: &Scan, drafts: &mut Drafts) -> Vec<Seen> {
+    pub(super) fn no_steps(&self, scan: &Scan, drafts: &mut Drafts) -> Vec<View> {
         let begin = self.ins[scan.shared..scan.shared + scan.carries].to_vec();
         let none = |k: usize| {
             let kinds = self.extents(k).iter().map(|n| drafts.kind(*n)).collect();
             let dtype = drafts.said(self.node.outs[k].dtype);
-            Seen { base: Base::Number(0.0, dtype), kinds, when: None }
+            View { base: Base::Number(0.0, dtype), kinds, when: None }
         };
         begin.into_iter().chain((scan.carries..self.node.outs.len()).map(none).collect::<Vec<_>>()).collect()
     }
 
     /// Unrolls a loop.
-    pub(super) fn steps(&self, scan: &Scan, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+    pub(super) fn steps(&self, scan: &Scan, drafts: &mut Drafts) -> Result<Vec<View>> {
         let (shared, rest) = self.ins.split_at(scan.shared);
         let (start, stacks) = rest.split_at(scan.carries);
         let mut carries = start.to_vec();
-        let mut kept: Vec<Vec<Seen>> = vec![Vec::new(); self.node.outs.len() - scan.carries];
+        let mut kept: Vec<Vec<View>> = vec![Vec::new(); self.node.outs.len() - scan.carries];
         for step in 0..scan.length {
             let place = if scan.reverse { scan.length - 1 - step } else { step };
             let slices = stacks.iter().map(|s| at(s, place));
-            let ins: Vec<Seen> = shared.iter().chain(&carries).cloned().chain(slices).collect();
+            let ins: Vec<View> = shared.iter().chain(&carries).cloned().chain(slices).collect();
             let mut outs = walk(&scan.body, &ins, drafts)?;
             let ys = outs.split_off(scan.carries);
             kept.iter_mut().zip(ys).for_each(|(all, y)| all.push(y));

@@ -1,7 +1,7 @@
 //! Equations under construction. Each index has a kind; kinds of indices that are combined are joined.
 //! `finish` names the kinds and returns statements.
 
-use super::{Base, Seen, Source, number};
+use super::{Base, Source, View, number};
 use crate::elaborate::scope::renamed;
 use crate::syntax::ast::{
     Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref, Statement,
@@ -97,12 +97,12 @@ impl Drafts {
     }
 
     /// Returns a value that is the same number at all indices.
-    pub(crate) fn number(&self, x: f64, dtype: DType, kinds: Vec<usize>) -> Seen {
-        Seen { base: Base::Number(x, self.said(dtype)), kinds, when: None }
+    pub(crate) fn number(&self, x: f64, dtype: DType, kinds: Vec<usize>) -> View {
+        View { base: Base::Number(x, self.said(dtype)), kinds, when: None }
     }
 
     /// Writes a conversion to a dtype.
-    pub(crate) fn cast(&mut self, x: &Seen, dtype: DType) -> Seen {
+    pub(crate) fn cast(&mut self, x: &View, dtype: DType) -> View {
         let places: Vec<usize> = (0..x.kinds.len()).collect();
         let value = cast(operand(x, &places), dtype);
         self.equation(x.kinds.clone(), Vec::new(), Projection::Sum, value)
@@ -110,7 +110,7 @@ impl Drafts {
 
     /// Returns true if a Boolean value of the graph is Boolean in the program too, by the form of its
     /// equation.
-    pub(crate) fn is_truth(&self, x: &Seen) -> bool {
+    pub(crate) fn is_truth(&self, x: &View) -> bool {
         let Base::Tensor(name, _) = &x.base else { return false };
         if self.relations.contains(name) {
             return true;
@@ -186,7 +186,7 @@ impl Drafts {
         more: Vec<usize>,
         how: Projection,
         value: Expr,
-    ) -> Seen {
+    ) -> View {
         let name = self.fresh();
         // An equation that reads a value at the current step has a value per step.
         let mut times = value.refs().into_iter().flat_map(|r| &r.places);
@@ -195,7 +195,7 @@ impl Drafts {
             _ => None,
         });
         self.add(name.clone(), when.clone(), left.clone(), more, how, value);
-        Seen::named(name, left, when)
+        View::named(name, left, when)
     }
 
     pub(crate) fn add(
@@ -218,18 +218,18 @@ impl Drafts {
     }
 
     /// Writes an equation that gives a value a name, at the time index `when` if there is one.
-    pub(crate) fn copy(&mut self, seen: &Seen, name: Name, when: Option<Index>) {
-        let places: Vec<usize> = (0..seen.kinds.len()).collect();
-        self.add(name, when, seen.kinds.clone(), Vec::new(), Projection::Sum, operand(seen, &places));
+    pub(crate) fn copy(&mut self, view: &View, name: Name, when: Option<Index>) {
+        let places: Vec<usize> = (0..view.kinds.len()).collect();
+        self.add(name, when, view.kinds.clone(), Vec::new(), Projection::Sum, operand(view, &places));
     }
 
     /// Returns a value as a plain tensor; writes an equation for it if it is not one.
-    pub(crate) fn solid(&mut self, seen: &Seen) -> Seen {
-        if seen.is_plain() {
-            return seen.clone();
+    pub(crate) fn solid(&mut self, view: &View) -> View {
+        if view.is_plain() {
+            return view.clone();
         }
-        let places: Vec<usize> = (0..seen.kinds.len()).collect();
-        self.equation(seen.kinds.clone(), Vec::new(), Projection::Sum, operand(seen, &places))
+        let places: Vec<usize> = (0..view.kinds.len()).collect();
+        self.equation(view.kinds.clone(), Vec::new(), Projection::Sum, operand(view, &places))
     }
 
     /// Names all indices and returns the statements. `names` renames tensors.
@@ -347,8 +347,8 @@ pub(crate) fn cast(e: Expr, dtype: DType) -> Expr {
 }
 
 /// Returns an expression that reads a value; axis `k` has the index `places[k]`.
-pub(crate) fn operand(seen: &Seen, places: &[usize]) -> Expr {
-    match &seen.base {
+pub(crate) fn operand(view: &View, places: &[usize]) -> Expr {
+    match &view.base {
         Base::Number(x, None) => number(*x),
         Base::Number(x, Some(dtype)) => cast(number(*x), *dtype),
         Base::Tensor(name, sources) => {
@@ -359,7 +359,7 @@ pub(crate) fn operand(seen: &Seen, places: &[usize]) -> Expr {
                 };
                 Place { index, dotted: false, span: Span::default() }
             };
-            let places = sources.iter().map(place).chain(seen.moment()).collect();
+            let places = sources.iter().map(place).chain(view.time_place()).collect();
             Kind::Ref(Ref { name: name.clone(), places, relation: false, span: Span::default() }).bare()
         }
     }

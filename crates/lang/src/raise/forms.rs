@@ -2,7 +2,7 @@
 
 use super::control::FEW;
 use super::draft::{Drafts, cast, local, operand};
-use super::{Base, Known, Seen, Source, number};
+use super::{Base, Known, Source, View, number};
 use crate::builtin::{self, Shape};
 use crate::syntax::ast::{Array, Call, Expr, Index, Kind, Name, Place, Projection};
 use gradus_ir::attr::Attr;
@@ -12,20 +12,20 @@ use gradus_ir::ops::{Combine, Form, IndexMap, Op};
 use gradus_ir::{Class, DType, Graph, Literal, Result};
 
 /// Raises a graph applied to operands; returns its outputs.
-pub(super) fn walk(graph: &Graph, operands: &[Seen], drafts: &mut Drafts) -> Result<Vec<Seen>> {
+pub(super) fn walk(graph: &Graph, operands: &[View], drafts: &mut Drafts) -> Result<Vec<View>> {
     let live = live(graph);
     let mut known: Known = Known::new();
-    for ((_, id), seen) in graph.inputs().iter().zip(operands) {
-        known.insert(*id, seen.clone());
+    for ((_, id), view) in graph.inputs().iter().zip(operands) {
+        known.insert(*id, view.clone());
     }
     for (at, node) in graph.nodes().iter().enumerate() {
         if !live[at] || matches!(node.op, Op::Input(_)) {
             continue;
         }
-        let ins: Vec<Seen> = node.ins.iter().filter_map(|i| known.get(i).cloned()).collect();
+        let ins: Vec<View> = node.ins.iter().filter_map(|i| known.get(i).cloned()).collect();
         let outs = Raise { graph, node, ins: &ins }.outputs(drafts)?;
-        for (out, seen) in outs.into_iter().enumerate() {
-            known.insert(Id { node: at as u32, out: out as u32 }, seen);
+        for (out, view) in outs.into_iter().enumerate() {
+            known.insert(Id { node: at as u32, out: out as u32 }, view);
         }
     }
     Ok(graph.outputs().iter().filter_map(|i| known.get(i).cloned()).collect())
@@ -55,7 +55,7 @@ const HALF: i64 = 1 << 32;
 pub(super) struct Raise<'a> {
     pub(super) graph: &'a Graph,
     pub(super) node: &'a Node,
-    pub(super) ins: &'a [Seen],
+    pub(super) ins: &'a [View],
 }
 
 impl Raise<'_> {
@@ -76,7 +76,7 @@ impl Raise<'_> {
         out.class() == Class::Float && all.all(|d| d == out)
     }
 
-    pub(super) fn outputs(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+    pub(super) fn outputs(&self, drafts: &mut Drafts) -> Result<Vec<View>> {
         let mut empty = self.node.outs.iter().filter(|a| a.shape.numel() == 0);
         if self.node.outs.len() == 1 && empty.next().is_some() {
             let kinds = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
@@ -139,20 +139,20 @@ impl Raise<'_> {
             }
         };
         match one {
-            Some(seen) => Ok(vec![seen]),
+            Some(view) => Ok(vec![view]),
             None => self.all_literally(drafts),
         }
     }
 
     /// Converts the result of a function that returns the program's floats to the dtype of the node.
-    fn held(&self, y: Seen, drafts: &mut Drafts) -> Seen {
+    fn held(&self, y: View, drafts: &mut Drafts) -> View {
         self.all_held(vec![y], drafts).remove(0)
     }
 
-    fn all_held(&self, mut all: Vec<Seen>, drafts: &mut Drafts) -> Vec<Seen> {
-        for (seen, aval) in all.iter_mut().zip(&self.node.outs) {
+    fn all_held(&self, mut all: Vec<View>, drafts: &mut Drafts) -> Vec<View> {
+        for (view, aval) in all.iter_mut().zip(&self.node.outs) {
             if let Some(dtype) = drafts.said(aval.dtype) {
-                *seen = drafts.cast(seen, dtype);
+                *view = drafts.cast(view, dtype);
             }
         }
         all
@@ -163,11 +163,11 @@ impl Raise<'_> {
         self.graph.aval(self.node.ins[operand]).dtype
     }
 
-    fn all_literally(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+    fn all_literally(&self, drafts: &mut Drafts) -> Result<Vec<View>> {
         (0..self.node.outs.len()).map(|out| self.literally(out, drafts)).collect()
     }
 
-    fn constant(&self, l: &Literal, drafts: &mut Drafts) -> Option<Seen> {
+    fn constant(&self, l: &Literal, drafts: &mut Drafts) -> Option<View> {
         Some(match l.data() {
             Data::C(both) => {
                 let part = l.dtype().real();
@@ -195,7 +195,7 @@ impl Raise<'_> {
     }
 
     /// Writes a constant, from numbers in row-major order.
-    fn array(&self, numbers: Vec<f64>, dtype: DType, drafts: &mut Drafts) -> Seen {
+    fn array(&self, numbers: Vec<f64>, dtype: DType, drafts: &mut Drafts) -> View {
         let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
         if numbers.iter().all(|x| x.to_bits() == numbers[0].to_bits()) {
             return drafts.number(numbers[0], dtype, kinds);
@@ -227,7 +227,7 @@ impl Raise<'_> {
 
     /// Raises a view. Permutations, broadcasts and fixed positions only change how the value is read; ranges
     /// need an equation.
-    fn view(&self, map: &IndexMap, drafts: &mut Drafts) -> Option<Seen> {
+    fn view(&self, map: &IndexMap, drafts: &mut Drafts) -> Option<View> {
         let [x] = self.ins else { return None };
         let extents = self.extents(0);
         let from = &self.graph.aval(self.node.ins[0]).shape;
@@ -251,26 +251,16 @@ impl Raise<'_> {
                     None => drafts.kind(extents[r]),
                 })
                 .collect();
-            let base = match &x.base {
-                Base::Number(n, d) => Base::Number(*n, *d),
-                Base::Tensor(name, sources) => {
-                    let through = |s: &Source| match s {
-                        Source::Axis(axis) => match readers(*axis).next() {
-                            Some((r, _)) => Source::Axis(r),
-                            None => Source::At(map.offset[*axis]),
-                        },
-                        at => *at,
-                    };
-                    Base::Tensor(name.clone(), sources.iter().map(through).collect())
-                }
-            };
-            return Some(Seen { base, kinds, when: x.when.clone() });
+            return Some(x.with_axes(kinds, |axis| match readers(axis).next() {
+                Some((r, _)) => Source::Axis(r),
+                None => Source::At(map.offset[axis]),
+            }));
         }
         self.ranges(map, drafts)
     }
 
     /// Writes `T[s, j] = X[s=1:3, j]`.
-    fn ranges(&self, map: &IndexMap, drafts: &mut Drafts) -> Option<Seen> {
+    fn ranges(&self, map: &IndexMap, drafts: &mut Drafts) -> Option<View> {
         let extents = self.extents(0);
         if extents.contains(&0) {
             return None;
@@ -304,14 +294,14 @@ impl Raise<'_> {
             };
             Place { index, dotted: false, span: Default::default() }
         };
-        let places = (0..x.kinds.len()).map(place).chain(x.moment()).collect();
+        let places = (0..x.kinds.len()).map(place).chain(x.time_place()).collect();
         let r =
             crate::syntax::ast::Ref { name: name.clone(), places, relation: false, span: Default::default() };
         Some(drafts.equation(kinds, Vec::new(), Projection::Sum, Kind::Ref(r).bare()))
     }
 
     /// Raises a reshape. Adding or removing axes of extent 1 needs no equation.
-    fn reshaped(&self, drafts: &mut Drafts) -> Option<Seen> {
+    fn reshaped(&self, drafts: &mut Drafts) -> Option<View> {
         let [x] = self.ins else { return None };
         let (from, to) = (self.graph.aval(self.node.ins[0]).shape.to_vec(), self.extents(0));
         let large = |e: &[usize]| e.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
@@ -322,24 +312,9 @@ impl Raise<'_> {
             let new_of = |old: usize| olds.iter().position(|o| *o == old).map(|k| news[k]);
             let kinds: Vec<usize> =
                 (0..to.len()).map(|n| old_of(n).map_or_else(|| drafts.kind(1), |o| x.kinds[o])).collect();
-            let base = match &x.base {
-                Base::Number(n, d) => Base::Number(*n, *d),
-                Base::Tensor(name, sources) => {
-                    let through = |s: &Source| match s {
-                        Source::Axis(old) => new_of(*old).map_or(Source::At(0), Source::Axis),
-                        at => *at,
-                    };
-                    Base::Tensor(name.clone(), sources.iter().map(through).collect())
-                }
-            };
-            return Some(Seen { base, kinds, when: x.when.clone() });
+            return Some(x.with_axes(kinds, |old| new_of(old).map_or(Source::At(0), Source::Axis)));
         }
-        let x = drafts.solid(x);
-        let left: Vec<usize> = to.iter().map(|n| drafts.kind(*n)).collect();
-        let shape = Array::new(vec![to.len()], to.iter().map(|n| *n as f64).collect());
-        let places: Vec<usize> = (left.len()..left.len() + x.kinds.len()).collect();
-        let value = call("reshape", vec![operand(&x, &places)], vec![("shape", Kind::Array(shape).bare())]);
-        Some(drafts.equation(left, x.kinds.clone(), Projection::Sum, value))
+        Some(drafts.reshape(x, &to))
     }
 
     /// Returns the kinds of the result's indices, joined with those of the operands, and the operands at
@@ -369,7 +344,7 @@ impl Raise<'_> {
         (kinds, operands)
     }
 
-    pub(super) fn contraction(&self, labels: [&str; 2], out: &str, drafts: &mut Drafts) -> Seen {
+    pub(super) fn contraction(&self, labels: [&str; 2], out: &str, drafts: &mut Drafts) -> View {
         let all: Vec<char> = out.chars().chain(labels.concat().chars()).fold(Vec::new(), |mut v, c| {
             if !v.contains(&c) {
                 v.push(c);
@@ -377,7 +352,7 @@ impl Raise<'_> {
             v
         });
         // If both operands are only repeated along a summed axis, one of them must be written with the axis.
-        let read = |c: char, ins: &[Seen]| {
+        let read = |c: char, ins: &[View]| {
             labels.iter().zip(ins).any(|(l, s)| l.chars().position(|d| d == c).is_some_and(|p| s.reads(p)))
         };
         let mut ins = self.ins.to_vec();
@@ -398,7 +373,7 @@ impl Raise<'_> {
             of.iter().for_each(|k| drafts.join(of[0], *k));
             kinds.push(of.first().copied().unwrap_or_else(|| drafts.kind(1)));
         }
-        let factor = |(l, s): (&&str, &Seen)| {
+        let factor = |(l, s): (&&str, &View)| {
             let places: Vec<usize> = l.chars().filter_map(|c| all.iter().position(|d| *d == c)).collect();
             operand(s, &places)
         };
@@ -409,7 +384,7 @@ impl Raise<'_> {
 
     /// Splits the axes of an operand into kept and reduced ones. Returns the kinds of both, and the number of
     /// each axis's index: kept axes come first.
-    pub(super) fn split(&self, x: &Seen, axes: &[usize]) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
+    pub(super) fn split(&self, x: &View, axes: &[usize]) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
         let stay: Vec<usize> = (0..x.kinds.len()).filter(|a| !axes.contains(a)).collect();
         let mut places = vec![0; x.kinds.len()];
         stay.iter().chain(axes).enumerate().for_each(|(k, a)| places[*a] = k);
@@ -417,7 +392,7 @@ impl Raise<'_> {
         (kinds(&stay), kinds(axes), places)
     }
 
-    fn reduction(&self, combine: Combine, axes: &[usize], drafts: &mut Drafts) -> Seen {
+    fn reduction(&self, combine: Combine, axes: &[usize], drafts: &mut Drafts) -> View {
         let x = if axes.iter().all(|a| self.ins[0].reads(*a)) {
             self.ins[0].clone()
         } else {
@@ -440,7 +415,7 @@ impl Raise<'_> {
         drafts.equation(left, more, how, value)
     }
 
-    fn running(&self, combine: Combine, axis: usize, reverse: bool, drafts: &mut Drafts) -> Option<Seen> {
+    fn running(&self, combine: Combine, axis: usize, reverse: bool, drafts: &mut Drafts) -> Option<View> {
         let function = match combine {
             Combine::Sum => "cumsum",
             Combine::Prod => "cumprod",
@@ -459,9 +434,9 @@ impl Raise<'_> {
         Some(drafts.equation(x.kinds, Vec::new(), Projection::Sum, value))
     }
 
-    fn joined(&self, axis: usize, drafts: &mut Drafts) -> Seen {
+    fn joined(&self, axis: usize, drafts: &mut Drafts) -> View {
         let extents = self.extents(0);
-        let ins: Vec<Seen> = self.ins.iter().map(|s| drafts.solid(s)).collect();
+        let ins: Vec<View> = self.ins.iter().map(|s| drafts.solid(s)).collect();
         let mut left: Vec<usize> = ins.first().map(|s| s.kinds.clone()).unwrap_or_default();
         left[axis] = drafts.kind(extents[axis]);
         let (mut more, mut args) = (Vec::new(), Vec::new());
@@ -479,14 +454,14 @@ impl Raise<'_> {
     }
 
     /// Raises a region to a call if the language has a function of its name, else to the ops of its body.
-    fn region(&self, body: &Graph, drafts: &mut Drafts) -> Result<Vec<Seen>> {
-        if let Some(seen) = self.by_name(drafts) {
-            return Ok(vec![seen]);
+    fn region(&self, body: &Graph, drafts: &mut Drafts) -> Result<Vec<View>> {
+        if let Some(view) = self.by_name(drafts) {
+            return Ok(vec![view]);
         }
         walk(body, self.ins, drafts)
     }
 
-    fn by_name(&self, drafts: &mut Drafts) -> Option<Seen> {
+    fn by_name(&self, drafts: &mut Drafts) -> Option<View> {
         if !self.is_of_floats() || self.node.outs.len() != 1 {
             return None;
         }
@@ -514,7 +489,7 @@ impl Raise<'_> {
                 Some(drafts.equation(kinds, Vec::new(), Projection::Sum, call(name, operands, exactly)))
             }
             (Shape::Along, [(key, Attr::Int(axis))]) if exact && key == "axis" && self.has_equal_shapes() => {
-                let ins: Vec<Seen> = self.ins.iter().map(|s| drafts.solid(s)).collect();
+                let ins: Vec<View> = self.ins.iter().map(|s| drafts.solid(s)).collect();
                 let rank = self.extents(0).len() as i64;
                 let axis = if *axis < 0 { axis + rank } else { *axis } as usize;
                 let (kinds, operands) = Raise { ins: &ins, ..*self }.together(drafts);
@@ -531,7 +506,7 @@ impl Raise<'_> {
     }
 
     /// Raises the vjp of a pointwise function of one argument: the cotangent times the derivative.
-    fn slope(&self, function: &str, drafts: &mut Drafts) -> Option<Seen> {
+    fn slope(&self, function: &str, drafts: &mut Drafts) -> Option<View> {
         let callee = builtin::find(function, &Default::default())?;
         let exact = callee.order == 0 && &*callee.name() == function && callee.params().len() == 1;
         if callee.shape() != Shape::Pointwise || !exact || function == "gelu" {
@@ -544,7 +519,7 @@ impl Raise<'_> {
     }
 
     /// Writes an op as a call of `graph`, with the text of a graph that has only this op.
-    fn literally(&self, out: usize, drafts: &mut Drafts) -> Result<Seen> {
+    fn literally(&self, out: usize, drafts: &mut Drafts) -> Result<View> {
         let b = Builder::new();
         let ins: Vec<_> = self
             .node
@@ -556,7 +531,7 @@ impl Raise<'_> {
         let outs = b.apply(self.node.op.clone(), &ins);
         let graph = b.finish(&outs[out..=out])?;
         let text = graph.to_string().split_whitespace().collect::<Vec<_>>().join(" ").replace('"', "`");
-        let solid: Vec<Seen> = self.ins.iter().map(|s| drafts.solid(s)).collect();
+        let solid: Vec<View> = self.ins.iter().map(|s| drafts.solid(s)).collect();
         let extents = self.extents(out);
         let shares = solid
             .iter()

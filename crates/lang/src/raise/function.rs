@@ -1,7 +1,7 @@
 //! Writes loops as functions of the program: loops inside a time step, loops with another number of steps,
 //! and loops that end by a condition.
 
-use super::Seen;
+use super::View;
 use super::draft::{Draft, Drafts, Own, local, operand};
 use super::forms::call;
 use crate::syntax::ast::{Expr, Name, Projection};
@@ -13,26 +13,26 @@ impl Drafts {
     /// `extents` are those of the results; `body` writes the equations.
     pub(super) fn function(
         &mut self,
-        operands: &[Seen],
+        operands: &[View],
         extents: &[Vec<usize>],
-        body: impl FnOnce(&[Seen], &mut Drafts) -> Result<Vec<Seen>>,
-    ) -> Result<Vec<Seen>> {
-        let operands: Vec<Seen> = operands.iter().map(|o| self.solid(o)).collect();
+        body: impl FnOnce(&[View], &mut Drafts) -> Result<Vec<View>>,
+    ) -> Result<Vec<View>> {
+        let operands: Vec<View> = operands.iter().map(|o| self.solid(o)).collect();
         let (outer, clock) = (std::mem::take(&mut self.drafts), std::mem::take(&mut self.clock));
         let mut params = Vec::new();
         for o in &operands {
             let kinds: Vec<usize> = o.kinds.iter().map(|k| self.kind(self.extent(*k))).collect();
             params.push((self.fresh(), kinds));
         }
-        let given: Vec<Seen> =
-            params.iter().map(|(name, kinds)| Seen::named(name.clone(), kinds.clone(), None)).collect();
+        let given: Vec<View> =
+            params.iter().map(|(name, kinds)| View::named(name.clone(), kinds.clone(), None)).collect();
         let results = body(&given, self);
         let all = std::mem::take(&mut self.drafts);
         let mut calls = Vec::new();
-        for (seen, extents) in results.iter().flatten().zip(extents) {
+        for (view, extents) in results.iter().flatten().zip(extents) {
             let kinds: Vec<usize> = extents.iter().map(|n| self.kind(*n)).collect();
             let (result, places) = (self.fresh(), (0..kinds.len()).collect::<Vec<_>>());
-            let value = operand(seen, &places);
+            let value = operand(view, &places);
             // No result reads the condition that ends a time, but the function needs it.
             let ends = self
                 .times_by_condition
@@ -56,7 +56,7 @@ impl Drafts {
         results?;
         let apply = |(name, mine, extents): (Name, Vec<usize>, &Vec<usize>)| {
             let left: Vec<usize> = extents.iter().map(|n| self.kind(*n)).collect();
-            let given: Vec<&Seen> = mine.iter().map(|p| &operands[*p]).collect();
+            let given: Vec<&View> = mine.iter().map(|p| &operands[*p]).collect();
             let (more, args) = self.arguments(left.len(), &given);
             self.equation(left, more, Projection::Sum, call(&name, args, Vec::new()))
         };
@@ -65,20 +65,20 @@ impl Drafts {
 
     /// Returns the kinds of the indices of a call's arguments, which are numbered after those of the left
     /// side, and the arguments. Axes of one kind have the same index in all arguments.
-    fn arguments(&self, left: usize, all: &[&Seen]) -> (Vec<usize>, Vec<Expr>) {
+    fn arguments(&self, left: usize, all: &[&View]) -> (Vec<usize>, Vec<Expr>) {
         let (mut more, mut args) = (Vec::new(), Vec::new());
         let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-        for seen in all {
+        for view in all {
             let mut places: Vec<usize> = Vec::new();
-            for (axis, kind) in seen.kinds.iter().enumerate() {
+            for (axis, kind) in view.kinds.iter().enumerate() {
                 let root = self.root(*kind);
-                let before = seen.kinds[..axis].iter().filter(|k| self.root(**k) == root).count();
+                let before = view.kinds[..axis].iter().filter(|k| self.root(**k) == root).count();
                 places.push(*known.entry((root, before)).or_insert_with(|| {
                     more.push(*kind);
                     left + more.len() - 1
                 }));
             }
-            args.push(operand(seen, &places));
+            args.push(operand(view, &places));
         }
         (more, args)
     }

@@ -3,7 +3,7 @@
 use super::draft::{Drafts, operand};
 use super::forms::{Raise, call};
 use super::function::axis_called;
-use super::{Seen, number};
+use super::{View, number};
 use crate::syntax::ast::{Expr, Kind, Name, Projection};
 use gradus_ir::attr::Attr;
 
@@ -35,9 +35,9 @@ const CALLS: &[(&str, Axes, &[&str])] = &[
 
 impl Raise<'_> {
     /// Returns all results of an op of linear algebra, if the language has the function.
-    pub(super) fn linear(&self, drafts: &mut Drafts) -> Option<Vec<Seen>> {
+    pub(super) fn linear(&self, drafts: &mut Drafts) -> Option<Vec<View>> {
         let (name, axes, parts) = CALLS.iter().find(|c| c.0 == self.node.op.name())?;
-        let mut ins: Vec<Seen> = self.ins.iter().map(|x| drafts.solid(x)).collect();
+        let mut ins: Vec<View> = self.ins.iter().map(|x| drafts.solid(x)).collect();
         // The function conjugates a matrix that it transposes; the op does not.
         if *name == "triangular_solve" && !self.is_real() && self.truths().iter().any(|t| t.0 == "transpose")
         {
@@ -67,7 +67,7 @@ impl Raise<'_> {
     }
 
     /// Raises `fft` and `eig`, whose results are complex, to one call per real or imaginary part.
-    pub(super) fn spectra(&self, drafts: &mut Drafts) -> Option<Vec<Seen>> {
+    pub(super) fn spectra(&self, drafts: &mut Drafts) -> Option<Vec<View>> {
         let [x] = self.ins else { return None };
         let x = drafts.solid(x);
         let attrs = self.node.op.def().attrs();
@@ -125,7 +125,7 @@ fn places(from: usize, count: usize) -> Vec<usize> {
 
 impl Drafts {
     /// Writes `T[b, j, k] = solve(A[b, i, j], B[b, i, k])`.
-    fn solution(&mut self, name: &str, a: &Seen, b: &Seen, named: Vec<(&str, Expr)>) -> Seen {
+    fn solution(&mut self, name: &str, a: &View, b: &View, named: Vec<(&str, Expr)>) -> View {
         let batch = a.kinds.len() - 2;
         a.kinds[..=batch].iter().zip(&b.kinds).for_each(|(a, b)| self.join(*a, *b));
         let mut left = a.kinds[..batch].to_vec();

@@ -43,7 +43,7 @@ pub(crate) enum Base {
 
 /// A value of the graph as the program reads it.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct View {
     pub(crate) base: Base,
     /// The index class of each axis; classes are joined when axes are combined.
     pub(crate) kinds: Vec<usize>,
@@ -51,14 +51,27 @@ pub(crate) struct Seen {
     pub(crate) when: Option<Index>,
 }
 
-impl Seen {
+impl View {
     /// Returns a tensor by its name.
-    pub(crate) fn named(name: Name, kinds: Vec<usize>, when: Option<Index>) -> Seen {
-        Seen { base: Base::Tensor(name, (0..kinds.len()).map(Source::Axis).collect()), kinds, when }
+    pub(crate) fn named(name: Name, kinds: Vec<usize>, when: Option<Index>) -> View {
+        View { base: Base::Tensor(name, (0..kinds.len()).map(Source::Axis).collect()), kinds, when }
+    }
+
+    /// Returns the value with axes of other kinds; `source_of` returns the source that replaces an axis.
+    pub(crate) fn with_axes(&self, kinds: Vec<usize>, source_of: impl Fn(usize) -> Source) -> View {
+        let replaced = |s: &Source| match s {
+            Source::Axis(axis) => source_of(*axis),
+            Source::At(index) => Source::At(*index),
+        };
+        let base = match &self.base {
+            Base::Number(x, dtype) => Base::Number(*x, *dtype),
+            Base::Tensor(name, sources) => Base::Tensor(name.clone(), sources.iter().map(replaced).collect()),
+        };
+        View { base, kinds, when: self.when.clone() }
     }
 
     /// Returns the time index at which it is read.
-    pub(crate) fn moment(&self) -> Option<Place> {
+    pub(crate) fn time_place(&self) -> Option<Place> {
         self.when.clone().map(|index| Place { index, dotted: false, span: Span::default() })
     }
 
@@ -90,7 +103,7 @@ pub fn raise(graph: &Graph, outputs: &[&str]) -> Result<String> {
         let name = unused(&not_reserved(name), &mut taken);
         let extents = &graph.aval(*id).shape;
         let kinds: Vec<usize> = extents.iter().map(|n| drafts.kind(*n)).collect();
-        given.push(Seen::named(name, kinds, None));
+        given.push(View::named(name, kinds, None));
     }
     drafts.taken = taken;
     let inputs: Vec<Name> = given.iter().filter_map(|s| s.name().cloned()).collect();
@@ -98,28 +111,28 @@ pub fn raise(graph: &Graph, outputs: &[&str]) -> Result<String> {
         let kept = matches!(dtype, DType::Bool | DType::I64) || dtype.is_complex();
         kept || drafts.said(dtype).is_none()
     };
-    for (seen, (_, id)) in given.iter_mut().zip(graph.inputs()) {
+    for (view, (_, id)) in given.iter_mut().zip(graph.inputs()) {
         let dtype = graph.aval(*id).dtype;
         if !kept(dtype, &drafts) {
-            *seen = drafts.cast(seen, dtype);
+            *view = drafts.cast(view, dtype);
         }
     }
     let results = forms::walk(graph, &given, &mut drafts)?;
     let mut names: HashMap<Name, Name> = HashMap::new();
-    for ((seen, id), out) in results.into_iter().zip(graph.outputs()).zip(&wanted) {
+    for ((view, id), out) in results.into_iter().zip(graph.outputs()).zip(&wanted) {
         // Booleans may have become numbers on the way.
         let truth = graph.aval(*id).dtype == DType::Bool;
-        let seen = if truth && !drafts.is_truth(&seen) { drafts.cast(&seen, DType::Bool) } else { seen };
-        match seen.name() {
+        let view = if truth && !drafts.is_truth(&view) { drafts.cast(&view, DType::Bool) } else { view };
+        match view.name() {
             Some(own)
-                if seen.is_plain()
-                    && seen.when.is_none()
+                if view.is_plain()
+                    && view.when.is_none()
                     && !inputs.contains(own)
                     && !names.contains_key(own) =>
             {
                 names.insert(own.clone(), out.clone());
             }
-            _ => drafts.copy(&seen, out.clone(), None),
+            _ => drafts.copy(&view, out.clone(), None),
         }
     }
     let results = wanted.iter().cloned().chain(names.keys().cloned()).collect();
@@ -135,7 +148,7 @@ pub fn raise(graph: &Graph, outputs: &[&str]) -> Result<String> {
     Ok(text)
 }
 
-impl Seen {
+impl View {
     fn name(&self) -> Option<&Name> {
         match &self.base {
             Base::Tensor(name, _) => Some(name),
@@ -195,7 +208,7 @@ fn unused(like: &str, taken: &mut BTreeSet<Name>) -> Name {
 }
 
 /// Values by node and result.
-pub(crate) type Known = HashMap<Id, Seen>;
+pub(crate) type Known = HashMap<Id, View>;
 
 /// Returns a number as an expression. Infinities and NaN have no digits, so they are quotients by 0.
 pub(crate) fn number(x: f64) -> crate::syntax::ast::Expr {

@@ -2,14 +2,14 @@
 
 use super::draft::{Drafts, cast, operand};
 use super::forms::{Raise, call};
-use super::{Base, Seen, number};
+use super::{Base, View, number};
 use crate::syntax::ast::{Expr, Kind, Projection};
 use gradus_ir::ops::{Form, Scalar};
 use gradus_ir::{Class, DType};
 
 impl Drafts {
     /// Writes a pointwise function of values that have one shape.
-    pub(super) fn pointwise(&mut self, function: &str, of: &[&Seen]) -> Seen {
+    pub(super) fn pointwise(&mut self, function: &str, of: &[&View]) -> View {
         let kinds = of[0].kinds.clone();
         of.iter().for_each(|s| s.kinds.iter().zip(&kinds).for_each(|(a, b)| self.join(*a, *b)));
         let places: Vec<usize> = (0..kinds.len()).collect();
@@ -19,7 +19,7 @@ impl Drafts {
 }
 
 impl Raise<'_> {
-    pub(super) fn pointwise(&self, drafts: &mut Drafts) -> Option<Seen> {
+    pub(super) fn pointwise(&self, drafts: &mut Drafts) -> Option<View> {
         let name = self.node.op.name();
         let scalar = match self.node.op.def().form(&[]) {
             Form::Pointwise(scalar) => scalar,
@@ -85,15 +85,15 @@ impl Raise<'_> {
     }
 
     /// Raises a cast from or to a complex dtype.
-    fn complex_cast(&self, from: DType, to: DType, drafts: &mut Drafts) -> Option<Seen> {
+    fn complex_cast(&self, from: DType, to: DType, drafts: &mut Drafts) -> Option<View> {
         let [x] = self.ins else { return None };
-        let held = |part: Seen, from: DType, to: DType, drafts: &mut Drafts| match from == to {
+        let held = |part: View, from: DType, to: DType, drafts: &mut Drafts| match from == to {
             true => part,
             false => drafts.cast(&part, to),
         };
         if !from.is_complex() {
             let real = held(x.clone(), from, to.real(), drafts);
-            let zero = Seen { base: Base::Number(0.0, None), kinds: x.kinds.clone(), when: None };
+            let zero = View { base: Base::Number(0.0, None), kinds: x.kinds.clone(), when: None };
             return Some(drafts.pointwise("complex", &[&real, &zero]));
         }
         let [re, im] = ["real", "imag"].map(|part| drafts.pointwise(part, &[x]));

@@ -2,25 +2,25 @@
 
 use super::draft::{Drafts, operand};
 use super::forms::{Raise, call, walk};
-use super::{Seen, number};
+use super::{View, number};
 use crate::syntax::ast::{Index, Kind, Projection};
 use gradus_ir::Result;
 use gradus_ir::ops::while_loop::While;
 
 impl Raise<'_> {
-    pub(super) fn rounds(&self, repeat: &While, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+    pub(super) fn rounds(&self, repeat: &While, drafts: &mut Drafts) -> Result<Vec<View>> {
         let extents: Vec<Vec<usize>> = (0..self.node.outs.len()).map(|k| self.extents(k)).collect();
         drafts.function(self.ins, &extents, |given, drafts| {
             let (shared, begin) = given.split_at(repeat.shared);
             let (time, go) = (drafts.named_like("s"), drafts.fresh());
             let now = Index::Time(time.clone(), 0);
             let mut states = Vec::new();
-            for seen in begin {
+            for view in begin {
                 let name = drafts.fresh();
-                drafts.copy(seen, name.clone(), Some(Index::Moment(0)));
-                states.push(Seen::named(name, seen.kinds.clone(), Some(now.clone())));
+                drafts.copy(view, name.clone(), Some(Index::Step(0)));
+                states.push(View::named(name, view.kinds.clone(), Some(now.clone())));
             }
-            let all: Vec<Seen> = shared.iter().chain(&states).cloned().collect();
+            let all: Vec<View> = shared.iter().chain(&states).cloned().collect();
             drafts.clock.within = true;
             let holds = walk(&repeat.condition, &all, drafts);
             let next = walk(&repeat.body, &all, drafts);
@@ -38,7 +38,7 @@ impl Raise<'_> {
                 }
             }
             drafts.times_by_condition.push((time, go));
-            let last = |s: Seen| Seen { when: Some(Index::Moment(-1)), ..s };
+            let last = |s: View| View { when: Some(Index::Step(-1)), ..s };
             Ok(states.into_iter().map(last).collect())
         })
     }

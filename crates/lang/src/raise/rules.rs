@@ -1,6 +1,6 @@
 //! Raises the op `closure` to relations, with its rules as equations.
 
-use super::Seen;
+use super::View;
 use super::draft::{Drafts, operand};
 use super::forms::Raise;
 use crate::rules::Closure;
@@ -9,7 +9,7 @@ use gradus_ir::ops::Declared;
 
 impl Raise<'_> {
     /// Returns the relations that grow, if this node is a closure op.
-    pub(super) fn closure(&self, drafts: &mut Drafts) -> Option<Vec<Seen>> {
+    pub(super) fn closure(&self, drafts: &mut Drafts) -> Option<Vec<View>> {
         let def = self.node.op.def();
         let attrs = def.attrs();
         let attr = |key: &str| attrs.iter().find(|(k, _)| *k == key).map(|(_, a)| a.clone());
@@ -20,11 +20,11 @@ impl Raise<'_> {
             return None;
         }
         let mut all = self.ins.to_vec();
-        for seen in &mut all[..op.grow] {
+        for view in &mut all[..op.grow] {
             let name = drafts.fresh();
-            drafts.copy(seen, name.clone(), None);
+            drafts.copy(view, name.clone(), None);
             drafts.relations.insert(name.clone());
-            *seen = Seen::named(name, seen.kinds.clone(), None);
+            *view = View::named(name, view.kinds.clone(), None);
         }
         for rule in &rules {
             let mut variables: Vec<(usize, usize)> = Vec::new();

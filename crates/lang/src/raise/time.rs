@@ -4,7 +4,7 @@
 use super::draft::{Drafts, operand};
 use super::forms::{Raise, call, live, walk};
 use super::function::axis_called;
-use super::{Base, Seen, Source};
+use super::{Base, Source, View};
 use crate::syntax::ast::{Index, Name, Projection};
 use crate::syntax::order::components;
 use gradus_ir::graph::{Builder, Id, Node, Var};
@@ -18,11 +18,11 @@ use std::sync::Arc;
 #[derive(Clone)]
 enum Held {
     /// The same at every step.
-    Same(Seen),
+    Same(View),
     /// All steps at once, along a new first axis.
-    Stack(Seen),
+    Stack(View),
     /// At the current step.
-    Moment(Seen),
+    Step(View),
 }
 
 /// A loop being written.
@@ -33,17 +33,17 @@ struct Loop<'a> {
     /// The name of each carry's state.
     states: HashMap<usize, Name>,
     /// Values that have been requested for all steps.
-    stacks: HashMap<Id, Seen>,
+    stacks: HashMap<Id, View>,
     /// Values that have been requested at the current step.
-    moments: HashMap<Id, Seen>,
+    step_values: HashMap<Id, View>,
 }
 
-fn nothing() -> Seen {
-    Seen { base: Base::Number(0.0, None), kinds: Vec::new(), when: None }
+fn nothing() -> View {
+    View { base: Base::Number(0.0, None), kinds: Vec::new(), when: None }
 }
 
 /// Reverses a tensor along its first axis.
-fn flipped(x: &Seen, drafts: &mut Drafts) -> Seen {
+fn flipped(x: &View, drafts: &mut Drafts) -> View {
     let x = drafts.solid(x);
     let places: Vec<usize> = (0..x.kinds.len()).collect();
     let value = call("flip", vec![operand(&x, &places)], vec![axis_called(0)]);
@@ -97,7 +97,7 @@ impl Raise<'_> {
     /// Raises a loop of more than `FEW` steps, over the time of the current program or function. If that time
     /// has another length, or the loop is inside one of its steps, the loop becomes a function with its own
     /// time.
-    pub(super) fn through_time(&self, scan: &Scan, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+    pub(super) fn through_time(&self, scan: &Scan, drafts: &mut Drafts) -> Result<Vec<View>> {
         let clock = drafts.clock;
         if clock.within || clock.steps.is_some_and(|n| n != scan.length) {
             let extents: Vec<Vec<usize>> = (0..self.node.outs.len()).map(|k| self.extents(k)).collect();
@@ -107,15 +107,15 @@ impl Raise<'_> {
         }
         drafts.clock.steps = Some(scan.length);
         let time = drafts.time(scan.length);
-        let (stacks, moments) = (HashMap::new(), HashMap::new());
+        let (stacks, step_values) = (HashMap::new(), HashMap::new());
         let scan = &Scan { body: Arc::new(opened(&scan.body)?), ..scan.clone() };
-        Loop { scan, time, held: HashMap::new(), states: HashMap::new(), stacks, moments }
+        Loop { scan, time, held: HashMap::new(), states: HashMap::new(), stacks, step_values }
             .write(self.ins, drafts)
     }
 }
 
 impl Loop<'_> {
-    fn write(&mut self, operands: &[Seen], drafts: &mut Drafts) -> Result<Vec<Seen>> {
+    fn write(&mut self, operands: &[View], drafts: &mut Drafts) -> Result<Vec<View>> {
         let (scan, body) = (self.scan, &self.scan.body);
         let live = live(body);
         let input = |i: usize| body.inputs()[i].1.node as usize;
@@ -159,7 +159,7 @@ impl Loop<'_> {
         for c in 0..scan.carries {
             let begin = &operands[scan.shared + c];
             results.push(match self.states.get(&c).cloned() {
-                Some(state) => self.at(&state, &begin.kinds, Index::Moment(-1), drafts),
+                Some(state) => self.at(&state, &begin.kinds, Index::Step(-1), drafts),
                 None => begin.clone(),
             });
         }
@@ -175,7 +175,7 @@ impl Loop<'_> {
         &mut self,
         group: &[usize],
         carried: &HashMap<usize, usize>,
-        operands: &[Seen],
+        operands: &[View],
         drafts: &mut Drafts,
     ) -> Result<()> {
         let body = &self.scan.body;
@@ -186,12 +186,12 @@ impl Loop<'_> {
         let ops: Vec<usize> = group.iter().filter(|at| !carried.contains_key(at)).copied().collect();
         for at in ops {
             let node = &body.nodes()[at];
-            let ins: Vec<Seen> = node.ins.iter().map(|id| self.moment(*id, drafts)).collect();
+            let ins: Vec<View> = node.ins.iter().map(|id| self.at_step(*id, drafts)).collect();
             drafts.clock.within = true;
             let outs = Raise { graph: body, node, ins: &ins }.outputs(drafts);
             drafts.clock.within = false;
-            for (out, seen) in outs?.into_iter().enumerate() {
-                let held = if seen.when.is_some() { Held::Moment(seen) } else { Held::Same(seen) };
+            for (out, view) in outs?.into_iter().enumerate() {
+                let held = if view.when.is_some() { Held::Step(view) } else { Held::Same(view) };
                 self.held.insert(Id { node: at as u32, out: out as u32 }, held);
             }
         }
@@ -200,31 +200,31 @@ impl Loop<'_> {
     }
 
     /// Reads a carry's state at a time index.
-    fn at(&self, state: &Name, kinds: &[usize], when: Index, drafts: &mut Drafts) -> Seen {
-        let seen = Seen::named(state.clone(), kinds.to_vec(), Some(when.clone()));
+    fn at(&self, state: &Name, kinds: &[usize], when: Index, drafts: &mut Drafts) -> View {
+        let view = View::named(state.clone(), kinds.to_vec(), Some(when.clone()));
         match when {
             // A fixed step is read once, in its own equation.
-            Index::Moment(_) => {
+            Index::Step(_) => {
                 let places: Vec<usize> = (0..kinds.len()).collect();
-                drafts.equation(kinds.to_vec(), Vec::new(), Projection::Sum, operand(&seen, &places))
+                drafts.equation(kinds.to_vec(), Vec::new(), Projection::Sum, operand(&view, &places))
             }
-            _ => seen,
+            _ => view,
         }
     }
 
     /// Makes the state of a carry and writes its initial value.
-    fn state(&mut self, c: usize, begin: &Seen, drafts: &mut Drafts) {
+    fn state(&mut self, c: usize, begin: &View, drafts: &mut Drafts) {
         let id = self.scan.body.inputs()[self.scan.shared + c].1;
         let state = drafts.fresh();
-        drafts.copy(begin, state.clone(), Some(Index::Moment(0)));
+        drafts.copy(begin, state.clone(), Some(Index::Step(0)));
         let now = self.at(&state, &begin.kinds, Index::Time(self.time.clone(), 0), drafts);
-        self.held.insert(id, Held::Moment(now));
+        self.held.insert(id, Held::Step(now));
         self.states.insert(c, state);
     }
 
     /// Writes the next value of a state.
     fn step(&mut self, c: usize, drafts: &mut Drafts) {
-        let next = self.moment(self.scan.body.outputs()[c], drafts);
+        let next = self.at_step(self.scan.body.outputs()[c], drafts);
         if let Some(state) = self.states.get(&c) {
             drafts.copy(&next, state.clone(), Some(Index::Time(self.time.clone(), 1)));
         }
@@ -243,82 +243,72 @@ impl Loop<'_> {
             let ins: Vec<_> = node.ins.iter().enumerate().map(input).collect();
             let one = b.finish(&b.apply(node.op.clone(), &ins))?;
             let all = transform::vmap_mask(&one, &batched, self.scan.length)?;
-            let ins: Vec<Seen> = node
+            let ins: Vec<View> = node
                 .ins
                 .iter()
                 .zip(&batched)
-                .map(|(id, many)| if *many { self.stack(*id, drafts) } else { self.moment(*id, drafts) })
+                .map(|(id, many)| if *many { self.stack(*id, drafts) } else { self.at_step(*id, drafts) })
                 .collect();
             walk(&all, &ins, drafts)?
         } else {
-            let ins: Vec<Seen> = node.ins.iter().map(|id| self.moment(*id, drafts)).collect();
+            let ins: Vec<View> = node.ins.iter().map(|id| self.at_step(*id, drafts)).collect();
             Raise { graph: body, node, ins: &ins }.outputs(drafts)?
         };
-        for (out, seen) in outs.into_iter().enumerate() {
-            let held = if many { Held::Stack(seen) } else { Held::Same(seen) };
+        for (out, view) in outs.into_iter().enumerate() {
+            let held = if many { Held::Stack(view) } else { Held::Same(view) };
             self.held.insert(Id { node: at as u32, out: out as u32 }, held);
         }
         Ok(())
     }
 
     /// Returns a value at all steps, along a new first axis.
-    fn stack(&mut self, id: Id, drafts: &mut Drafts) -> Seen {
-        if let Some(seen) = self.stacks.get(&id) {
-            return seen.clone();
+    fn stack(&mut self, id: Id, drafts: &mut Drafts) -> View {
+        if let Some(view) = self.stacks.get(&id) {
+            return view.clone();
         }
-        let seen = match self.held.get(&id).cloned() {
-            Some(Held::Stack(seen)) => seen,
-            Some(Held::Moment(seen)) => {
+        let view = match self.held.get(&id).cloned() {
+            Some(Held::Stack(view)) => view,
+            Some(Held::Step(view)) => {
                 let mut left = vec![drafts.laid_out(&self.time, self.scan.length)];
-                left.extend(&seen.kinds);
+                left.extend(&view.kinds);
                 let places: Vec<usize> = (1..left.len()).collect();
                 let name = drafts.fresh();
-                let value = operand(&seen, &places);
+                let value = operand(&view, &places);
                 drafts.add(name.clone(), None, left.clone(), Vec::new(), Projection::Sum, value);
                 left[0] = drafts.kind(self.scan.length);
-                Seen::named(name, left, None)
+                View::named(name, left, None)
             }
-            Some(Held::Same(seen)) => {
-                let mut kinds = seen.kinds.clone();
+            Some(Held::Same(view)) => {
+                let mut kinds = view.kinds.clone();
                 kinds.insert(0, drafts.kind(self.scan.length));
-                let behind = |s: &Source| match s {
-                    Source::Axis(a) => Source::Axis(a + 1),
-                    at => *at,
-                };
-                let base = match &seen.base {
-                    Base::Number(x, d) => Base::Number(*x, *d),
-                    Base::Tensor(name, sources) => {
-                        Base::Tensor(name.clone(), sources.iter().map(behind).collect())
-                    }
-                };
-                Seen { base, kinds, when: seen.when }
+                view.with_axes(kinds, |axis| Source::Axis(axis + 1))
             }
             None => nothing(),
         };
-        self.stacks.insert(id, seen.clone());
-        seen
+        self.stacks.insert(id, view.clone());
+        view
     }
 
     /// Returns a value at the current step.
-    fn moment(&mut self, id: Id, drafts: &mut Drafts) -> Seen {
-        if let Some(seen) = self.moments.get(&id) {
-            return seen.clone();
+    fn at_step(&mut self, id: Id, drafts: &mut Drafts) -> View {
+        if let Some(view) = self.step_values.get(&id) {
+            return view.clone();
         }
-        let seen = match self.held.get(&id).cloned() {
-            Some(Held::Stack(seen)) if matches!(seen.base, Base::Tensor(..)) => {
-                let left = seen.kinds[1..].to_vec();
+        let view = match self.held.get(&id).cloned() {
+            Some(Held::Stack(view)) if matches!(view.base, Base::Tensor(..)) => {
+                let left = view.kinds[1..].to_vec();
                 let more = vec![drafts.laid_out(&self.time, self.scan.length)];
                 let places: Vec<usize> = [left.len()].into_iter().chain(0..left.len()).collect();
                 let (name, when) = (drafts.fresh(), Some(Index::Time(self.time.clone(), 0)));
-                let value = operand(&seen, &places);
+                let value = operand(&view, &places);
                 drafts.add(name.clone(), when.clone(), left.clone(), more, Projection::Sum, value);
-                Seen::named(name, left, when)
+                View::named(name, left, when)
             }
-            Some(Held::Stack(seen)) => Seen { kinds: seen.kinds[1..].to_vec(), ..seen },
-            Some(Held::Same(seen) | Held::Moment(seen)) => seen,
+            Some(Held::Stack(view)) => View { kinds: view.kinds[1..].to_vec(), ..view },
+            Some(Held::Same(view) | Held::Step(view)) => view,
             None => nothing(),
         };
-        self.moments.insert(id, seen.clone());
-        seen
+        self.step_values.insert(id, view.clone());
+        view
     }
 }

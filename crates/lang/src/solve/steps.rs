@@ -96,7 +96,7 @@ impl Program {
 
     /// Returns true if a state has a start: a line at the first step, or an input.
     fn starts(&self, name: &Name, inputs: &BTreeMap<Name, Aval>) -> bool {
-        let at_first = |e: &Equation| e.target.places.iter().any(|p| p.index == Index::Moment(0));
+        let at_first = |e: &Equation| e.target.places.iter().any(|p| p.index == Index::Step(0));
         inputs.contains_key(name) || self.equations.iter().any(|e| e.target.name == *name && at_first(e))
     }
 

@@ -14,7 +14,7 @@ pub enum Index<E = Expr> {
     /// Virtual time: `*t`, `*t+1`.
     Time(Name, i64),
     /// A fixed time step: `*0` is the first, `*-1` the last.
-    Moment(i64),
+    Step(i64),
     /// A fixed position: `0`, `-1`.
     At(i64),
     /// A symbol, `"ann"`, and its number in the domain of the position; -1 before domains are known.
@@ -89,7 +89,7 @@ impl<E> Ref<E> {
             let index = match &p.index {
                 Index::Named(name, by) => Index::Named(name.clone(), *by),
                 Index::Time(name, by) => Index::Time(name.clone(), *by),
-                Index::Moment(at) => Index::Moment(*at),
+                Index::Step(at) => Index::Step(*at),
                 Index::At(at) => Index::At(*at),
                 Index::Symbol(name, at) => Index::Symbol(name.clone(), *at),
                 Index::Slice(name, range) => Index::Slice(name.clone(), range.clone()),

@@ -11,7 +11,7 @@ pub(crate) fn key<E: Inside>(place: &Place<E>) -> Option<Name> {
         Index::Named(name, _) | Index::Time(name, _) => Some(name.clone()),
         Index::Slice(Some(name), ..) => Some(name.clone()),
         Index::Slice(None, ..) => Some(place.index.to_string().into()),
-        Index::At(_) | Index::Symbol(..) | Index::Moment(_) | Index::Affine(_) | Index::Computed(_) => None,
+        Index::At(_) | Index::Symbol(..) | Index::Step(_) | Index::Affine(_) | Index::Computed(_) => None,
     }
 }
 
@@ -256,5 +256,5 @@ pub(crate) fn is_time<E, F>(target: &Ref<E>, place: &Place<F>) -> bool {
 
 /// Returns true if an index entry is a time or a fixed step.
 pub(crate) fn is_timed<E>(p: &Place<E>) -> bool {
-    matches!(p.index, Index::Time(..) | Index::Moment(_))
+    matches!(p.index, Index::Time(..) | Index::Step(_))
 }

@@ -17,7 +17,7 @@ impl<E: Inside> Display for Index<E> {
                 write!(f, "*{name}")?;
                 shifted(f, *by)
             }
-            Index::Moment(at) => write!(f, "*{at}"),
+            Index::Step(at) => write!(f, "*{at}"),
             Index::At(at) => write!(f, "{at}"),
             Index::Symbol(name, _) => write!(f, "\"{name}\""),
             Index::Affine(sum) => affine(f, sum),

@@ -2,6 +2,7 @@
 
 use super::merges::{Pieces, SPACE, pairs_by_score};
 use super::{Scored, library};
+use crate::base64::base64;
 use gradus_ir::{Error, Result};
 use gradus_nn::file::gguf::Metadata;
 use serde_json::{Map, Value as Json, json};
@@ -336,18 +337,4 @@ fn surrounding_processor(first: Option<(i64, &str)>, last: Option<(i64, &str)>) 
         "pair": around(vec![sequence("A"), sequence("B")]),
         "special_tokens": tokens,
     })
-}
-
-/// Encodes bytes in base64, with padding.
-fn base64(bytes: &[u8]) -> String {
-    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let all = three.iter().fold(0u32, |all, b| all << 8 | u32::from(*b)) << (8 * (3 - three.len()));
-        for i in 0..4 {
-            let letter = letters[(all >> (18 - 6 * i)) as usize & 63];
-            out.push(if i <= three.len() { char::from(letter) } else { '=' });
-        }
-    }
-    out
 }

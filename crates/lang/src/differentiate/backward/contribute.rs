@@ -148,7 +148,7 @@ impl Back<'_, '_> {
                 continue;
             }
             // A fixed step is selected before the remaining axes are sliced.
-            if let Index::Moment(_) | Index::Time(..) = place.index {
+            if let Index::Step(_) | Index::Time(..) = place.index {
                 let is_time = matches!(place.index, Index::Time(..));
                 places.push(Place { dotted: false, ..place.clone() });
                 at.extend(is_time.then(|| "*".into()));

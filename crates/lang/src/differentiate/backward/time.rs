@@ -17,7 +17,7 @@ impl Back<'_, '_> {
     /// Emits the line that adds a cotangent to the gradient of a tensor at these indices.
     pub(super) fn add(&mut self, r: &Ref, places: Vec<Place>, ct: Expr) -> Option<()> {
         let by = moving(&r.places).map_or(0, |t| t.1);
-        if by < 0 || r.places.iter().any(|p| matches!(p.index, Index::Moment(_))) {
+        if by < 0 || r.places.iter().any(|p| matches!(p.index, Index::Step(_))) {
             self.all_elements(r)?;
         }
         if self.fixed_step(r, &places, &ct)? {
@@ -79,10 +79,10 @@ impl Back<'_, '_> {
     /// Contributes to a fixed step that the steps themselves compute and read. Contributions of later steps are
     /// accumulated backwards and added at that step. Returns false for other reads.
     fn fixed_step(&mut self, r: &Ref, places: &[Place], ct: &Expr) -> Option<bool> {
-        let moment = |p: &Place| if let Index::Moment(m) = p.index { Some(m) } else { None };
+        let moment = |p: &Place| if let Index::Step(m) = p.index { Some(m) } else { None };
         let found = places.iter().enumerate().find_map(|(i, p)| Some((i, moment(p)?)));
         let (Some((axis, m)), Some(time)) = (found, self.step.clone()) else { return Some(false) };
-        let is = |p: &Place| matches!(p.index, Index::Moment(x) if x == m);
+        let is = |p: &Place| matches!(p.index, Index::Step(x) if x == m);
         let given = self.walk.lefts(&r.name).any(|t| t.places.iter().any(is));
         let loops =
             || self.program.needed(std::slice::from_ref(&r.name)).contains(&self.equation.target.name);

@@ -51,7 +51,7 @@ impl<'a> Term<'a> {
         }
         let mut axis = value.batch.len();
         for place in &r.places {
-            if timed && (is_time(&self.equation.target, place) || matches!(place.index, Index::Moment(_))) {
+            if timed && (is_time(&self.equation.target, place) || matches!(place.index, Index::Step(_))) {
                 continue;
             }
             let n = value.tensor.dim(axis as isize);
@@ -149,7 +149,7 @@ impl<'a> Term<'a> {
                 Err(Fault::from(Diagnostic::error(place.span, what)))
             };
             let named = key(place);
-            let only_last = matches!(place.index, Index::Time(..) | Index::Moment(0..));
+            let only_last = matches!(place.index, Index::Time(..) | Index::Step(0..));
             if value.ended && only_last {
                 let what = format!("only the last step of `{}` can be read", r.name);
                 let fault = Diagnostic::error(place.span, what);
@@ -159,7 +159,7 @@ impl<'a> Term<'a> {
                 Index::Named(_, by) => axes.extend(named.map(|k| (k, *by, false))),
                 Index::Time(_, by) => axes.extend(named.map(|k| (k, *by - value.start, true))),
                 Index::Slice(..) => axes.extend(named.map(|k| (k, 0, false))),
-                Index::At(_) | Index::Symbol(..) | Index::Moment(_) => {}
+                Index::At(_) | Index::Symbol(..) | Index::Step(_) => {}
                 Index::Affine(_) | Index::Computed(_) => {
                     let axis: Name = format!(" position {i}").into();
                     let positions = checked(&self.positions(place)?, n as usize, &r.name, self.options);
@@ -169,7 +169,7 @@ impl<'a> Term<'a> {
             }
             parts.push(match &place.index {
                 Index::At(at) | Index::Symbol(_, at) => within(*at)?,
-                Index::Moment(at) => {
+                Index::Step(at) => {
                     let from = if *at < 0 { at + n } else { at - value.start };
                     if (0..n).contains(&from) {
                         Ix::At(from as isize)

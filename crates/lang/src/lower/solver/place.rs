@@ -130,7 +130,7 @@ impl<'a> Solver<'a> {
                     let own = (by.max(0), by + steps - 1);
                     all = Some(all.map_or(own, |a| (a.0.min(own.0), a.1.max(own.1))));
                 }
-                Index::Moment(at) => absolute.push(at),
+                Index::Step(at) => absolute.push(at),
                 _ => {}
             }
         }
@@ -174,8 +174,8 @@ impl<'a> Solver<'a> {
                         reach = reach.max(own.and_then(|(_, at)| at.range).map(|r| (r.1 + 1).max(0)));
                         continue;
                     }
-                    Index::Time(..) | Index::Moment(_) if inside.is_some() => Some((1, place.span)),
-                    Index::Time(..) | Index::Moment(_) => {
+                    Index::Time(..) | Index::Step(_) if inside.is_some() => Some((1, place.span)),
+                    Index::Time(..) | Index::Step(_) => {
                         moments.map(|m| ((m.1 - m.0 + 1).max(0) as usize, place.span))
                     }
                     // The size comes from this term; the left side is shared by all terms.
@@ -344,7 +344,7 @@ pub(super) struct Ground<'s> {
 /// Returns true if a left side does not write to all elements of its name.
 fn is_partial(e: &Equation) -> bool {
     let keys = crate::elaborate::scope::keys(&e.target);
-    let moved = |p: &Place| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Moment(_) | Index::Named(_, 1.. | ..=-1) | Index::Time(_, 1.. | ..=-1));
+    let moved = |p: &Place| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Step(_) | Index::Named(_, 1.. | ..=-1) | Index::Time(_, 1.. | ..=-1));
     e.target.places.iter().any(moved) || (1..keys.len()).any(|i| keys[..i].contains(&keys[i]))
 }
 
@@ -357,7 +357,7 @@ impl Ground<'_> {
         let mut full: Vec<usize> = extents.to_vec();
         let mut moving = Vec::new();
         for (p, place) in e.target.places.iter().enumerate() {
-            if inside && matches!(place.index, Index::Time(..) | Index::Moment(_)) {
+            if inside && matches!(place.index, Index::Time(..) | Index::Step(_)) {
                 continue;
             }
             let Some(k) = key(place) else { continue };
@@ -373,7 +373,7 @@ impl Ground<'_> {
         let mut seen: Vec<Name> = Vec::new();
         let mut at = batch.len();
         for (p, place) in e.target.places.iter().enumerate() {
-            if inside && matches!(place.index, Index::Time(..) | Index::Moment(_)) {
+            if inside && matches!(place.index, Index::Time(..) | Index::Step(_)) {
                 continue;
             }
             let k = key(place);
@@ -395,7 +395,7 @@ impl Ground<'_> {
                     out = window(&out.unsqueeze(at as isize), at, -i, sizes[p]);
                     seen.push("".into());
                 }
-                (Index::Moment(i), None) => {
+                (Index::Step(i), None) => {
                     let i = if *i < 0 { *i + sizes[p] as i64 } else { *i - start };
                     out = window(&out.unsqueeze(at as isize), at, -i, sizes[p]);
                     seen.push("".into());

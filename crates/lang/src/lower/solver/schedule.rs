@@ -20,7 +20,7 @@ pub(super) fn offset(places: &[Place]) -> Option<i64> {
 /// Returns the fixed time step among some indices: 0 for `*0`.
 pub(super) fn fixed(places: &[Place]) -> Option<i64> {
     places.iter().find_map(|p| match p.index {
-        Index::Moment(at) => Some(at),
+        Index::Step(at) => Some(at),
         _ => None,
     })
 }

@@ -69,7 +69,7 @@ impl Parser<'_> {
                     let (name, _) = self.name("the name of a time index")?;
                     Index::Time(name, self.offset()?)
                 }
-                _ => Index::Moment(
+                _ => Index::Step(
                     self.whole("the name of a time index, as in `*t`, or a fixed step, as in `*0`")?,
                 ),
             }
