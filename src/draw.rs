@@ -3,7 +3,7 @@
 pub use gradus_draw::*;
 use gradus_ir::Aval;
 use gradus_lang::Program;
-use gradus_lang::ast::{Equation, Name};
+use gradus_lang::ast::{Equation, Kind, Name};
 
 /// Draws equations of a program as SVG: a box for each of the tensors `names` with its type, if `type_of` returns one,
 /// and its equations. Arrows come from the tensors that the equations read.
@@ -13,20 +13,28 @@ pub fn svg_of_program(program: &Program, names: &[Name], type_of: impl Fn(&Name)
         let (mut lines, mut needs): (Vec<String>, Vec<usize>) = (Vec::new(), Vec::new());
         for e in program.equations.iter().filter(|e| e.target.name == *name) {
             let line = source_text(program, e);
-            if !lines.contains(&line) {
-                lines.push(line);
+            // An equation with several terms is one line of the program.
+            match lines.iter_mut().find(|other| line.starts_with(&***other) || other.starts_with(&*line)) {
+                Some(other) if other.len() < line.len() => *other = line,
+                Some(_) => {}
+                None => lines.push(line),
             }
             for r in e.reads() {
                 needs.extend(names.iter().position(|n| *n == r.name).filter(|n| !needs.contains(n)));
             }
         }
-        let role = match (program.is_input(name), outputs.contains(name)) {
-            (true, _) => Role::Input,
-            (_, true) => Role::Output,
-            _ => Role::Inner,
+        let mut equations = program.equations.iter().filter(|e| e.target.name == *name);
+        let role = if program.is_input(name) {
+            Role::Input
+        } else if outputs.contains(name) {
+            Role::Output
+        } else if equations.all(|e| matches!(e.value.kind, Kind::Array(_) | Kind::Number(_))) {
+            Role::Constant
+        } else {
+            Role::Inner
         };
-        let title = type_of(name).map_or_else(|| name.to_string(), |aval| format!("{name}: {aval}"));
-        Part { role, title, lines, needs }
+        let note = type_of(name).map(|aval| aval.to_string()).unwrap_or_default();
+        Part { role, title: name.to_string(), note, lines, needs }
     };
     svg_of_parts(&names.iter().map(part).collect::<Vec<_>>())
 }

@@ -458,7 +458,7 @@ fn explain_draws_equations() {
     let path = folder.0.join("p.svg").display().to_string();
     output("", &["explain", &file, "--set", "X=[3, 4]", "--only", "Y", "--svg", &path]);
     let drawn = folder.read("p.svg");
-    for text in [">A: f32[2]<", ">A[i] = const([2, 1])<", ">Y: f32[]<", ">Y = A[i] * X[i]<", ">X: f32[2]<"] {
+    for text in [">A<", ">f32[2]<", ">A[i] = const([2, 1])<", ">Y<", ">f32[]<", ">Y = A[i] * X[i]<"] {
         assert!(drawn.contains(text), "{text}: {drawn}");
     }
     assert!(!drawn.contains("Unused"), "{drawn}");

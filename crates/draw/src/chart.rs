@@ -10,6 +10,8 @@ use crate::svg;
 pub enum Role {
     /// An input from outside.
     Input,
+    /// A value that is written out. Its lines are shortened more than others.
+    Constant,
     /// Computed from other parts.
     Inner,
     /// A result of all parts together.
@@ -23,6 +25,8 @@ pub struct Part {
     pub role: Role,
     /// Its name.
     pub title: String,
+    /// Text after the name, such as a type.
+    pub note: String,
     /// The lines of its description. Long lines are shortened; the tooltip has the complete lines.
     pub lines: Vec<String>,
     /// The indices of the parts that this part depends on, which may include itself and later parts.
@@ -32,6 +36,9 @@ pub struct Part {
 /// Largest number of characters per line. It is larger than for boxes of ops, because descriptions should be
 /// readable.
 const LINE: usize = 72;
+
+/// Largest number of characters per line of a constant.
+const CONSTANT_LINE: usize = 36;
 
 /// Draws the parts as SVG. Each part is below those that it depends on; if parts form a cycle, dashed arrows
 /// point upwards.
@@ -65,18 +72,27 @@ pub fn svg_of_parts(parts: &[Part]) -> String {
         }
         line.way = way;
     }
-    let kinds = [(Kind::Input, "input"), (Kind::Op, "equation"), (Kind::Output, "output")];
+    let all = [
+        (Kind::Input, "input"),
+        (Kind::Constant, "constant"),
+        (Kind::Op, "equation"),
+        (Kind::Output, "output"),
+    ];
+    let drawn = |kind: &Kind| *kind != Kind::Constant || cells.iter().any(|c| c.kind == Kind::Constant);
+    let kinds: Vec<(Kind, &str)> = all.into_iter().filter(|(kind, _)| drawn(kind)).collect();
     svg::write_with(&Level { cells, lines, size: placed.size }, &kinds)
 }
 
 fn cell(at: usize, part: &Part) -> Cell {
     let kind = match part.role {
         Role::Input => Kind::Input,
+        Role::Constant => Kind::Constant,
         Role::Inner => Kind::Op,
         Role::Output => Kind::Output,
     };
-    let lines = part.lines.iter().map(|l| label::shortened(l, LINE)).collect();
-    let mut cell = Cell::new(format!("n{at}"), kind, &part.title, String::new(), lines);
+    let most = if part.role == Role::Constant { CONSTANT_LINE } else { LINE };
+    let lines = part.lines.iter().map(|l| label::shortened(l, most)).collect();
+    let mut cell = Cell::new(format!("n{at}"), kind, &part.title, part.note.clone(), lines);
     cell.tip = part.lines.join("\n");
     cell
 }

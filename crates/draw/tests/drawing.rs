@@ -525,6 +525,7 @@ fn parts_are_drawn_below_what_they_need() {
     let part = |role, title: &str, line: &str, needs: &[usize]| Part {
         role,
         title: title.into(),
+        note: String::new(),
         lines: vec![line.into()],
         needs: needs.to_vec(),
     };
