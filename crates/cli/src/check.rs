@@ -9,13 +9,12 @@ mod probe;
 mod slopes;
 
 use crate::args::CheckArgs;
-use crate::given::{Ready, avals};
+use crate::given::Ready;
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::lang::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use gradus::lang::{Gradient, GradientOptions, Program, Span};
 use gradus::{DType, Generator, Tensor};
 use probe::{CONVERGED, Part, Probe};
-use std::collections::BTreeMap;
 
 /// Largest number of gradients that are checked one by one. If there are more, they are checked together, and
 /// a group that contains a wrong gradient is halved.

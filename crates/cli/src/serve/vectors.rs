@@ -1,7 +1,7 @@
 //! `/v1/embeddings`: computes vectors of texts.
 
 use super::error::ApiError;
-use gradus::models::base64::base64;
+use gradus::models::base64;
 use gradus::models::bert::Embedder;
 use serde_json::{Value as Json, json};
 use std::sync::{Mutex, PoisonError};
@@ -66,7 +66,9 @@ impl Vectors {
                 ));
             }
             let vector = match base64 {
-                true => json!(base64(&vector.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())),
+                true => {
+                    json!(base64::encode(&vector.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()))
+                }
                 false => json!(vector),
             };
             data.push(json!({ "object": "embedding", "index": i, "embedding": vector }));

@@ -8,7 +8,7 @@
 use super::bare;
 use super::needed::Needed;
 use crate::builtin::Mixes;
-use crate::elaborate::core::{Call, Expr, Kind, Origin};
+use crate::elaborate::core::{Call, Expr, Index, Kind, Origin, Place};
 use crate::elaborate::scope::{Names, bound_by, fresh};
 use crate::program::Program;
 use crate::syntax::ast::{self, Comparison, Inside, Name, Projection};
@@ -45,6 +45,18 @@ impl Mask {
             true => self.condition.clone(),
             false => bare(Kind::Not(Box::new(self.condition.clone()))),
         }
+    }
+
+    /// Returns true if a read in the condition has the size of the index.
+    pub(super) fn has_size_of(&self, index: &Name) -> bool {
+        let is = |p: &Place| matches!(&p.index, Index::Named(n, 0) | Index::Time(n, _) if n == index);
+        self.condition.refs().iter().flat_map(|r| &r.places).any(is)
+    }
+
+    /// Returns the mask that also needs a number to be positive.
+    pub(super) fn and_positive(&self, e: Expr) -> Mask {
+        let positive = bare(Kind::Compare(Comparison::Gt, Box::new([e, number(0.0)])));
+        Mask::new(bare(Kind::And(Box::new([self.truth(), positive]))))
     }
 
     pub(super) fn indices(&self, program: &Program) -> Vec<Name> {
@@ -155,12 +167,7 @@ pub(super) fn behind(masks: &[Mask], c: &Call, step: Option<&Name>, program: &Pr
     if masks.is_empty() {
         return None;
     }
-    let call = c.outline();
-    let names = |arg: &ast::Expr| {
-        let own = call.args.iter().position(|a| std::ptr::eq(a, arg));
-        own.map(|at| c.args[at].names.clone()).unwrap_or_default()
-    };
-    let mixed = c.callee.mixes(&call, bound_by(&call), &names);
+    let mixed = mixed_axes(c);
     let gone = |n: &Name| match &mixed {
         Mixes::Nothing => false,
         Mixes::Along(axes) => axes.contains(n),
@@ -170,6 +177,16 @@ pub(super) fn behind(masks: &[Mask], c: &Call, step: Option<&Name>, program: &Pr
         return None;
     }
     Some(masks.iter().map(|m| m.anywhere(|n| Some(n) != step && gone(n), program)).collect())
+}
+
+/// Returns the axes along which a call combines elements of its arguments.
+pub(super) fn mixed_axes(c: &Call) -> Mixes {
+    let call = c.outline();
+    let names = |arg: &ast::Expr| {
+        let own = call.args.iter().position(|a| std::ptr::eq(a, arg));
+        own.map(|at| c.args[at].names.clone()).unwrap_or_default()
+    };
+    c.callee.mixes(&call, bound_by(&call), &names)
 }
 
 /// Returns true if a derivative may be infinite where the numbers are finite.

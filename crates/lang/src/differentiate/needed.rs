@@ -4,7 +4,7 @@
 
 use super::branch::{Mask, behind, branches, guard, joined};
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Place, Ref};
-use crate::elaborate::scope::{Names, fresh, key};
+use crate::elaborate::scope::{Names, fresh, key, place_keys};
 use crate::program::Program;
 use crate::syntax::ast::{Inside, Name, Projection};
 use crate::syntax::indices::moving;
@@ -116,8 +116,8 @@ fn read_in(e: &Equation, name: &Name, needed: &Needed, program: &Program, all: &
     !readings.everywhere
 }
 
-/// Returns true if each index of a function such as `index(j)` has a size on another line: it is one of `keys`, is
-/// declared, or a tensor is read at it.
+/// Returns true if each index of a function such as `index(j)`, or of reads at offsets such as `A[j+1]`, has a size on
+/// another line: it is one of `keys`, is declared, or a tensor is read at it.
 fn has_sizes(condition: &Expr, keys: &[Name], program: &Program) -> bool {
     let refs = condition.refs();
     let is_read = |n: &Name| {
@@ -127,7 +127,10 @@ fn has_sizes(condition: &Expr, keys: &[Name], program: &Program) -> bool {
         program.equations.iter().any(|e| moving(&e.target.places).is_some_and(|(time, _)| time == n))
     };
     let has_size = |n: &Name| keys.contains(n) || program.axes.contains_key(n) || is_read(n) || is_time(n);
-    !condition.any(&|e| matches!(&e.kind, Kind::Of(_, _, n) if !has_size(n)))
+    let at_offset = |p: &Place| matches!(p.index, Index::Named(_, 1.. | ..=-1) | Index::Affine(_));
+    let offsets = refs.iter().flat_map(|r| &r.places).filter(|p| at_offset(p));
+    offsets.flat_map(place_keys).all(|n| has_size(&n))
+        && !condition.any(&|e| matches!(&e.kind, Kind::Of(_, _, n) if !has_size(n)))
 }
 
 struct Readings<'a> {

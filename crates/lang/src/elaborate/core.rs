@@ -214,6 +214,18 @@ impl Expr {
             _ => false,
         })
     }
+
+    /// Returns true if the index is mentioned outside of reductions and calls that consume it.
+    pub(crate) fn has_free_index(&self, name: &Name) -> bool {
+        let own = match &self.kind {
+            Kind::Reduce(_, axes, ..) if axes.contains(name) => return false,
+            Kind::Call(call) if call.bound.contains(name) => return false,
+            Kind::Ref(r) => r.places.iter().any(|p| place_keys(p).contains(name)),
+            Kind::Of(function, _, index) => index == name && &**function != "size",
+            _ => false,
+        };
+        own || self.any_part(|part| part.has_free_index(name))
+    }
 }
 
 impl Inside for Expr {

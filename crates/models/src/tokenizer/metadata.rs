@@ -2,7 +2,7 @@
 
 use super::merges::{Pieces, SPACE, pairs_by_score};
 use super::{Scored, library};
-use crate::base64::base64;
+use crate::base64;
 use gradus_ir::{Error, Result};
 use gradus_nn::file::gguf::Metadata;
 use serde_json::{Map, Value as Json, json};
@@ -242,7 +242,7 @@ impl<'a> Vocabulary<'a> {
         let map: Vec<u8> = map.iter().filter_map(|v| v.integer()).map(|n| n as u8).collect();
         let mut steps = Vec::new();
         if !map.is_empty() {
-            steps.push(json!({ "type": "Precompiled", "precompiled_charsmap": base64(&map) }));
+            steps.push(json!({ "type": "Precompiled", "precompiled_charsmap": base64::encode(&map) }));
         }
         if self.m.flag(&key("remove_extra_whitespaces")) == Some(true) {
             steps.push(json!({ "type": "Strip", "strip_left": true, "strip_right": true }));

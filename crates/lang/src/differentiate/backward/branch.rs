@@ -1,8 +1,8 @@
 //! Goes back through choices, and through calls inside of branches.
 
 use super::Back;
-use crate::builtin::Base;
-use crate::differentiate::branch::{Mask, behind, branches, may_be_infinite, multiplies, nested};
+use crate::builtin::{Base, Mixes};
+use crate::differentiate::branch::{Mask, branches, may_be_infinite, mixed_axes, multiplies, nested};
 use crate::differentiate::needed::condition;
 use crate::elaborate::core::{Call, Expr};
 use crate::syntax::ast::Name;
@@ -10,7 +10,7 @@ use crate::syntax::ast::Name;
 impl Back<'_, '_> {
     /// Returns the conditions under which the value of the equation contributes: where its name is needed,
     /// and its guard.
-    pub(super) fn conditions(&self) -> Vec<Mask> {
+    pub(super) fn conditions(&self) -> [Vec<Mask>; 2] {
         let (e, program, needed) = (self.equation, self.program, &self.walk.needed);
         let elsewhere = || {
             let infinite = may_be_infinite(&e.value) || multiplies(&e.value, needed);
@@ -21,7 +21,7 @@ impl Back<'_, '_> {
         };
         let is_needed = needed.contains_key(&e.target.name);
         let elsewhere = is_needed.then(elsewhere).flatten();
-        elsewhere.into_iter().chain(e.guard.clone()).map(Mask::new).collect()
+        [elsewhere, e.guard.clone()].map(|condition| condition.into_iter().map(Mask::new).collect())
     }
 
     /// Runs `f` inside further branches.
@@ -70,7 +70,11 @@ impl Back<'_, '_> {
         if self.masks.is_empty() {
             return self.call(e, c, ct);
         }
-        let behind = behind(&self.masks, c, self.step.as_ref(), self.program);
+        let behind = match mixed_axes(c) {
+            Mixes::Nothing => None,
+            Mixes::Along(axes) => Some(self.narrowed(|n| axes.contains(n))),
+            Mixes::Everything => Some(self.narrowed(|_| true)),
+        };
         // The program's own functions take their cotangent as an argument, also those of one number.
         let factor = c.args.len() == 1 && !matches!(c.callee.base, Base::User(_));
         let ct = if behind.is_none() && factor { ct } else { self.chosen(ct) };
@@ -81,11 +85,31 @@ impl Back<'_, '_> {
         out
     }
 
-    /// Narrows the current conditions to those that are left after sums over some indices. Within a step, nothing is
-    /// combined over its time.
+    /// Narrows the current conditions to those that are left after sums over some indices.
     pub(super) fn forget(&mut self, gone: impl Fn(&Name) -> bool) {
-        let gone = |n: &Name| self.step.as_ref() != Some(n) && gone(n);
-        self.masks = self.masks.iter().map(|m| m.anywhere(gone, self.program)).collect();
+        self.masks = self.narrowed(gone);
+    }
+
+    /// Returns the current conditions without some indices: each holds where it held at any of their positions. Within a
+    /// step, nothing is combined over its time. If no read in the condition has an index's size, ones along the index
+    /// have it. A condition with an index of unknown size is left out, as the cotangent is 0 there already.
+    fn narrowed(&mut self, gone: impl Fn(&Name) -> bool) -> Vec<Mask> {
+        let (step, program) = (self.step.clone(), self.program);
+        let gone = |n: &Name| step.as_ref() != Some(n) && gone(n);
+        let mut out = Vec::new();
+        'masks: for mask in self.masks.clone() {
+            let unsized_index = |n: &Name| gone(n) && !mask.has_size_of(n);
+            let unsized_indices: Vec<Name> =
+                mask.indices(program).into_iter().filter(unsized_index).collect();
+            let mut mask = mask;
+            for index in unsized_indices {
+                let equation = self.equation;
+                let Some(ones) = self.ones(&equation.value, &index) else { continue 'masks };
+                mask = mask.and_positive(ones);
+            }
+            out.push(mask.anywhere(gone, program));
+        }
+        out
     }
 
     /// Goes back into a part whose cotangent has no other indices than the part itself.

@@ -169,8 +169,8 @@ impl Walk<'_> {
         let (program, introduced, masks) = (self.program, Names::new(), Vec::new());
         let refused = self.refused.len();
         let mut back = Back { walk: self, program, equation: e, mentions, all, introduced, masks, step };
-        let masks = back.conditions();
-        if back.all_of(masks).is_none() && self.refused.len() == refused {
+        let conditions = back.conditions();
+        if back.all_of(conditions).is_none() && self.refused.len() == refused {
             let what = format!("the gradient of this equation of `{target}` cannot be written as equations");
             let help = "give the calls in it equations of their own";
             self.refused.push(Diagnostic::error(e.span, what).help(help));
@@ -206,7 +206,9 @@ fn with_named_ranges(e: &Equation, program: &Program) -> Option<Equation> {
 }
 
 impl Back<'_, '_> {
-    fn all_of(&mut self, masks: Vec<Mask>) -> Option<()> {
+    /// Emits the contributions of the equation, given where its name is needed and where its guard holds.
+    fn all_of(&mut self, [needed, guard]: [Vec<Mask>; 2]) -> Option<()> {
+        let masks = [needed, guard.clone()].concat();
         let e = self.equation;
         let mut ct = reference(self.walk.name(&e.target.name), plain(&e.target.places));
         if let Some(ct) = self.written_at_positions(&ct)? {
@@ -220,7 +222,7 @@ impl Back<'_, '_> {
             if !gone.is_empty() {
                 // Elements at which the guard does not hold are not part of the reduction.
                 let body = self.copy(&e.value);
-                let masked = self.masks_apart(&masks);
+                let masked = self.masks_apart(&guard);
                 let under = |x: Expr, or: f64| masked.iter().rev().fold(x, |x, mask| mask.or(x, or));
                 ct = if e.projection == Projection::Avg && e.guard.is_some() {
                     // The mean is over the elements at which the guard holds.

@@ -29,7 +29,7 @@ impl Back<'_, '_> {
         let sees = |t: &Name| sees_time(&ct.surface(), t, self.program);
         match (step, &read) {
             // Time is not an axis in the equation, but would be one in a sum over the steps.
-            (Some(t), None) if ct.axis_order(self.program).contains(&t) && sees(&t) => {
+            (Some(t), None) if ct.has_free_index(&t) && sees(&t) => {
                 ct = self.apart(&to, ct, "steps", Index::Time(t.clone(), 0), Index::Time(t, 0))?
             }
             // Time is an axis in the equation, but would not be one in a line that writes to the steps.
