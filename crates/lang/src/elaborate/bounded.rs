@@ -3,11 +3,11 @@
 //! each state. So the derivative of such a time is that of guarded lines.
 
 use crate::program::Program;
-use crate::syntax::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::syntax::ast::{Equation, Expr, Index, Inside, Kind, Name, Place, Projection, Ref};
 use crate::syntax::diagnostic::Diagnostic;
-use crate::syntax::indices::keys;
+use crate::syntax::indices::numbered;
 use crate::syntax::source::Span;
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 /// Returns the time of a state that a line writes one step ahead.
 fn ahead(r: &Ref) -> Option<&Name> {
@@ -31,26 +31,19 @@ fn covers_all(r: &Ref) -> bool {
     })
 }
 
-/// Counts how often an expression mentions each index.
-fn mentions(e: &Expr, out: &mut HashMap<Name, usize>) {
-    let own = match &e.kind {
-        Kind::Ref(r) => keys(r),
-        Kind::Of(_, index) => vec![index.clone()],
-        _ => Vec::new(),
-    };
-    own.into_iter().for_each(|n| *out.entry(n).or_default() += 1);
-    e.any_part(|part| {
-        mentions(part, out);
-        false
+/// Returns the line of a state's mean, with a name of its own, the indices of the state that it mentions, and the time of the
+/// current step.
+fn mean_of(e: &Equation, names: &HashSet<Name>) -> Equation {
+    let mentioned: Vec<Name> = [&e.value].into_iter().chain(&e.guard).flat_map(Inside::index_names).collect();
+    let places = e.target.places.iter().filter_map(|p| match &p.index {
+        Index::Time(t, _) => Some(Place { index: Index::Time(t.clone(), 0), ..p.clone() }),
+        Index::Named(n, _) => mentioned.contains(n).then(|| p.clone()),
+        _ => None,
     });
-}
-
-/// Returns true if a mean reduces an index that several parts of its value have. Inside a choice, the value
-/// would be summed over this index.
-fn joins_indices(e: &Equation) -> bool {
-    let (mut all, left) = (HashMap::new(), keys(&e.target));
-    mentions(&e.value, &mut all);
-    all.iter().any(|(n, count)| *count > 1 && !left.contains(n))
+    let base = format!("{}_mean", e.target.name);
+    let name = [Name::from(&*base)].into_iter().chain(numbered(&base, 2)).find(|n| !names.contains(n));
+    let target = Ref { name: name.unwrap_or_default(), places: places.collect(), ..e.target.clone() };
+    Equation { target, local: true, ..e.clone() }
 }
 
 /// Returns the condition at the current step.
@@ -66,6 +59,7 @@ impl Program {
             return;
         }
         let mut kept: Vec<Equation> = Vec::new();
+        let mut names: HashSet<Name> = equations.iter().map(|e| e.target.name.clone()).collect();
         for e in equations.iter_mut() {
             let Some((time, (go, at))) =
                 ahead(&e.target).and_then(|t| Some((t.clone(), self.bounded.get(t)?)))
@@ -73,33 +67,37 @@ impl Program {
                 continue;
             };
             // Lines of gradients run backwards, and a line that keeps a state is there already if they were appended.
-            if is_gradient(&e.target.name) || e.guard.as_ref().is_some_and(|g| reads(g, go)) {
+            let holds = condition(go, &time, *at);
+            let is_held = matches!(&e.value.kind, Kind::Choose(three) if three[0] == holds)
+                || e.guard.as_ref().is_some_and(|g| reads(g, go));
+            if is_gradient(&e.target.name) || is_held {
                 continue;
             }
-            let holds = condition(go, &time, *at);
             let places = e.target.places.iter().map(|p| match &p.index {
                 Index::Time(t, _) => Place { index: Index::Time(t.clone(), 0), ..p.clone() },
                 _ => p.clone(),
             });
             let before = Ref { places: places.collect(), ..e.target.clone() };
             let before = Kind::Ref(before).at(e.target.span);
-            // A name defined by a mean has only one line, so this line keeps the state: a mean of equal
-            // values is that value.
+            // A name defined by a mean has only one line, so this line keeps the state. The mean has a line of its
+            // own: inside a choice, its value would be summed over indices that several parts have.
             if e.projection == Projection::Avg {
-                if joins_indices(e) {
+                if !covers_all(&e.target) {
                     let what = format!(
-                        "a mean over these indices cannot define `{}`: its time ends by a condition",
+                        "a mean at these indices cannot define `{}`: its time ends by a condition",
                         e.target.name
                     );
                     let help = "give the mean a name of its own, and read it in the state";
                     faults.push(Diagnostic::error(e.target.span, what).help(help));
-                } else if !matches!(&e.value.kind, Kind::Choose(three) if three[0] == holds) {
-                    let ended = Kind::Not(Box::new(holds.clone())).at(*at);
-                    let either = |g: Expr| Kind::Or(Box::new([ended, g])).at(*at);
-                    e.guard = e.guard.take().map(either);
-                    let span = e.value.span;
-                    e.value = Kind::Choose(Box::new([holds, e.value.clone(), before])).at(span);
+                    continue;
                 }
+                let mean = mean_of(e, &names);
+                let read = Kind::Ref(mean.target.clone()).at(e.value.span);
+                let value = Kind::Choose(Box::new([holds, read, before])).at(e.value.span);
+                let state = Equation { projection: Projection::Sum, guard: None, value, ..e.clone() };
+                names.insert(mean.target.name.clone());
+                *e = mean;
+                kept.push(state);
                 continue;
             }
             let full = covers_all(&e.target);

@@ -48,10 +48,20 @@ pub(super) fn times(ct: Expr, others: impl IntoIterator<Item = Expr>) -> Expr {
 
 /// Multiplies by ones along an index that is summed inside an expression, where the index is free.
 fn with_ones(e: &mut Expr, index: &Name, ones: &Expr, program: &Program) {
+    let multiplied = |e: &mut Expr| times(std::mem::replace(e, bare(Kind::Number(1.0))), [ones.clone()]);
     if e.axis_order(program).contains(index) {
-        let inner = std::mem::replace(e, bare(Kind::Number(1.0)));
-        *e = times(inner, [ones.clone()]);
+        *e = multiplied(e);
     } else if e.has_index(index) {
+        // A derivative sums its cotangent over indices that the argument lacks. The product with ones sums before.
+        if let Kind::Call(call) = &mut e.kind
+            && call.callee.order > 0
+            && let Some(cotangent) = call.args.last_mut()
+            && cotangent.names.contains(index)
+        {
+            cotangent.value = summed(multiplied(&mut cotangent.value), std::slice::from_ref(index));
+            cotangent.names.retain(|n| n != index);
+            return;
+        }
         e.change_parts(&mut |part| with_ones(part, index, ones, program));
     }
 }
