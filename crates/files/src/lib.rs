@@ -27,6 +27,9 @@ use std::path::Path;
 /// Largest file that is read into memory, in bytes; larger data belongs in safetensors, read by memory map.
 pub const MOST_BYTES: u64 = 4 << 30;
 
+/// Largest number of elements that a table of facts, or the one-hot form of a text, may expand to.
+const MOST_ELEMENTS: usize = 1 << 28;
+
 /// Extensions of files that hold tensors.
 pub const ENDINGS: &[&str] = &["npy", "npz", "json", "csv", "tsv", "safetensors", "txt", "md"];
 

@@ -1,7 +1,7 @@
 //! NumPy's format of one array: a header that is a Python dictionary, then the elements.
 
 use crate::atomic::{self, failed};
-use gradus_ir::{Aval, DType, Result, Shape};
+use gradus_ir::{Aval, DType, Error, Result, Shape};
 use gradus_tensor::Tensor;
 use std::path::Path;
 
@@ -38,7 +38,8 @@ pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     let tensor =
         if tensor.check()?.dtype() == DType::BF16 { tensor.to_dtype(DType::F32) } else { tensor.clone() };
     let dtype = tensor.dtype();
-    let word = DTYPES.iter().find(|d| d.0 == dtype).map_or("f4", |d| d.1);
+    let word = DTYPES.iter().find(|d| d.0 == dtype).map(|d| d.1);
+    let word = word.ok_or_else(|| Error::dtype(dtype, "NumPy has no such dtype"))?;
     let order = if dtype.size() == 1 { '|' } else { '<' };
     // As Python writes tuples: a comma after a single number, and none after the last of several.
     let extents: Vec<String> = tensor.shape().iter().map(|n| n.to_string()).collect();

@@ -2,15 +2,12 @@
 
 use crate::atomic::{self, failed};
 use crate::csv::{Rows, is_word};
-use crate::{digits, ending, json};
+use crate::{MOST_ELEMENTS, digits, ending, json};
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::Tensor;
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
-
-/// Largest number of booleans that the facts of a file may expand to.
-const MOST_ELEMENTS: usize = 1 << 28;
 
 fn separator(path: &Path) -> char {
     if ending(path) == "csv" { ',' } else { ' ' }

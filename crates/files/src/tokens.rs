@@ -1,14 +1,11 @@
 //! Splits texts into words and numbers them, by a vocabulary file next to the text or in order of appearance.
 
 use crate::atomic::{self, failed};
-use crate::text;
+use crate::{MOST_ELEMENTS, text};
 use gradus_ir::Result;
 use gradus_tensor::Tensor;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-
-/// Largest number of elements of the one-hot form of a text.
-const MOST_ELEMENTS: usize = 1 << 28;
 
 /// The tokens of a text and its vocabulary.
 #[derive(Clone, Debug)]

@@ -71,7 +71,10 @@ impl<T: Real> Drive<'_, T> {
     /// Returns true if a stop is requested. Checked inside of blocks, because a block can take seconds. The
     /// first thread that notices the request sets a flag for the others.
     pub(super) fn is_stopped(&self) -> bool {
-        self.stopped.load(Relaxed) || (stop::requested() && !self.stopped.swap(true, Relaxed))
+        if !self.stopped.load(Relaxed) && stop::requested() {
+            self.stopped.store(true, Relaxed);
+        }
+        self.stopped.load(Relaxed)
     }
 
     /// Returns the number of blocks of C.

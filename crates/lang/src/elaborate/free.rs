@@ -2,7 +2,7 @@
 //! here depends on the line around an expression.
 
 use crate::builtin::{self, Base, Callee, Mixes, Shape};
-use crate::elaborate::core::{Arg, Call, Equation, Expr, Kind};
+use crate::elaborate::core::{Arg, Call, Equation, Expr, Kind, Ref};
 use crate::elaborate::scope::{Names, bound_by, distinct, keys, rename_settings, renamed_place};
 use crate::program::Program;
 use crate::syntax::ast::{self, Inside, Name};
@@ -172,12 +172,11 @@ impl Call {
         out.retain(|n| left.contains(n));
         // Within a step, the time is not an axis of the arguments, but the call has a value at every step.
         let step = |a: &Arg| {
-            let mut time = None;
-            a.value.any_ref(&mut |r| {
-                time = moving(&r.places).map(|t| t.0).filter(|t| !a.names.contains(t)).cloned();
-                time.is_some()
-            });
-            time.filter(|t| a.value.axis_order(program).contains(t))
+            let has_time = |r: &Ref| moving(&r.places).is_some_and(|t| !a.names.contains(t.0));
+            let may = a.value.any_ref(&mut |r| has_time(r)) || a.value.is_of_index();
+            let mut own = if may { a.value.axis_order(program) } else { Vec::new() };
+            own.retain(|n| !a.names.contains(n));
+            own.pop()
         };
         distinct(out.into_iter().chain(left).chain(self.args.iter().filter_map(step)))
     }

@@ -24,11 +24,22 @@ def apply(name, x):
     return getattr(torch, name)(x) if is_torch(x) else getattr(math, name)(x)
 
 
+def relu(x):
+    """The larger of x and 0. The derivative of a constant is no product with an infinite value."""
+    return x if not number(x) <= 0 else 0.0
+
+
+def extreme(how, values):
+    """The first largest or smallest value; NaN if there is one."""
+    nan = [v for v in values if math.isnan(number(v))]
+    return nan[0] if nan else (max if how == "max" else min)(values, key=number)
+
+
 POINTWISE = {
     "tanh": lambda x: apply("tanh", x),
     "sin": lambda x: apply("sin", x),
     "exp": lambda x: apply("exp", x),
-    "relu": lambda x: x if number(x) > 0 else 0 * x,
+    "relu": relu,
     "abs": lambda x: abs(x),
     "square": lambda x: x * x,
     "step": lambda x: 1.0 if number(x) > 0 else 0.0,
@@ -191,7 +202,7 @@ class Call(Node):
         values = [p.value(env, run) for p in self.parts]
         if self.name == "maximum":
             run.apart(*values)
-            return values[0] if number(values[0]) > number(values[1]) else values[1]
+            return extreme("max", values)
         if self.name == "where":
             return values[1] if values[0] else values[2]
         if self.name in ("relu", "abs", "step"):
@@ -258,7 +269,7 @@ def combine(how, values, run):
         return sum(values) / len(values) if values else math.nan
     if not values:
         return -math.inf if how == "max" else math.inf
-    best = (max if how == "max" else min)(values, key=number)
+    best = extreme(how, values)
     run.apart(best, *[v for v in values if v is not best])
     return best
 

@@ -1,7 +1,7 @@
 //! Image operations on the last axes: resampling, pixel shuffling, unfolding into columns, padding modes.
 
 use super::each::{Each, check_memory, failed, floats, integers, pad_with, signed, split_shape};
-use super::pool::{adaptive_avg_pool, floating};
+use super::pool::{adaptive_avg_pool, floating, product};
 use crate::eager::apply::apply1;
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
@@ -234,10 +234,6 @@ fn args_of(c: &Columns) -> Vec<(String, gradus_ir::attr::Attr)> {
         arg("padding", c.padding.clone()),
         arg("dilation", c.op.dilation.clone()),
     ]
-}
-
-fn product(extents: &[usize]) -> usize {
-    extents.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
 }
 
 /// Copies all windows over the last axes into columns: `[N,C,spatial]` becomes `[N, C · elements of a window,

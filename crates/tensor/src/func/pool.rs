@@ -142,7 +142,8 @@ fn windows(x: &Tensor, slides: &[Slide], value: f64) -> Tensor {
     apply1(op, &[&pad_with(x, &low, &high, value)])
 }
 
-fn product(extents: &[usize]) -> usize {
+/// Returns the number of elements of these extents.
+pub(super) fn product(extents: &[usize]) -> usize {
     extents.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
 }
 

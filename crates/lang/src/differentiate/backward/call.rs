@@ -2,7 +2,7 @@
 
 use super::{Back, bare, plain, reference, text, times};
 use crate::builtin::{self, Base, Derivative, Shape};
-use crate::elaborate::core::{Call, Expr, Index, Kind, Origin};
+use crate::elaborate::core::{Call, Expr, Index, Kind, Origin, Ref};
 use crate::elaborate::scope::{Names, fresh, keys};
 use crate::syntax::ast::{self, Function, Inside, Name, Projection};
 use crate::syntax::diagnostic::Diagnostic;
@@ -12,13 +12,18 @@ use std::collections::HashMap;
 impl Back<'_, '_> {
     /// Returns the cotangent of a positional call that is a part of a right side, without indices that the
     /// result lacks: these would be taken for names of its axes.
-    fn without_others(&self, e: &Expr, ct: Expr) -> Expr {
+    fn without_others(&mut self, e: &Expr, ct: Expr) -> Expr {
         let own = e.axis_order(self.program);
         // Contributions of a line with time are summed over its steps where they are added.
         let time = moving(&self.equation.target.places).map(|t| t.0);
         match self.sorted(ct.axis_order(self.program), |n| !own.contains(n) && time != Some(n)) {
             none if none.is_empty() => ct,
-            others => bare(Kind::Reduce(Projection::Sum, others, Box::new(ct), Origin::Written)),
+            others => {
+                // The size of an index of a written sum comes from inside the sum.
+                let nothing = Ref { places: Vec::new(), ..self.equation.target.clone() };
+                let ct = self.with_sizes(&nothing, ct);
+                bare(Kind::Reduce(Projection::Sum, others, Box::new(ct), Origin::Written))
+            }
         }
     }
 

@@ -47,7 +47,14 @@ impl Back<'_, '_> {
             let once = r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1;
             // After the shift, a size can come only from tensors that read the index without an offset.
             let ends = |r: &Ref| r.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
-            if once && shiftable(&ct, name) && ct.refs().into_iter().any(ends) {
+            // Other axes that are read at the same offset would be read without one, and need the same size then.
+            let others = |o: &Ref| {
+                let at_offset = |p: &Place| p.index == Index::Named(name.clone(), *by);
+                o.places.iter().enumerate().any(|(k, p)| at_offset(p) && (o.name != r.name || k != axis))
+            };
+            let refs = ct.refs();
+            let shifts = refs.iter().any(|o| ends(o)) && !refs.iter().any(|o| others(o));
+            if once && shiftable(&ct, name) && shifts {
                 shift(&mut ct, name, -by);
                 place.index = Index::Named(name.clone(), 0);
                 sized_elsewhere |= elsewhere;

@@ -218,35 +218,42 @@ fn with_named_ranges(e: &Equation, program: &Program) -> Option<Equation> {
 impl Back<'_, '_> {
     /// Emits the contributions of the equation, given where its name is needed and where its guard holds.
     fn all_of(&mut self, [needed, guard]: [Vec<Mask>; 2]) -> Option<()> {
-        let masks = [needed, guard.clone()].concat();
         let e = self.equation;
-        let mut ct = reference(self.walk.name(&e.target.name), plain(&e.target.places));
+        let ct = reference(self.walk.name(&e.target.name), plain(&e.target.places));
         if let Some(ct) = self.written_at_positions(&ct)? {
+            let masks = [needed, guard].concat();
             return self.under(masks, |back| back.back(&e.value, ct));
         }
-        if e.projection != Projection::Sum {
-            let left = keys(&e.target);
-            let parts = [&e.value].into_iter().chain(&e.guard);
-            let gone: Vec<Name> = parts.flat_map(|p| p.axis_order(self.program)).collect();
-            let gone = self.sorted(gone, |n| !left.contains(n));
-            if !gone.is_empty() {
-                // Elements at which the guard does not hold are not part of the reduction.
-                let body = self.copy(&e.value);
-                let masked = self.masks_apart(&guard);
-                let under = |x: Expr, or: f64| masked.iter().rev().fold(x, |x, mask| mask.or(x, or));
-                ct = if e.projection == Projection::Avg && e.guard.is_some() {
-                    // The mean is over the elements at which the guard holds.
-                    let ones = self.made("ones_like".into(), vec![body], Vec::new(), None)?;
-                    let held = Box::new(bare(Kind::Product(vec![under(ones, 0.0)])));
-                    let count = bare(Kind::Reduce(Projection::Sum, gone, held, Origin::Written));
-                    over(self.fitting(&e.value, ct)?, count)
-                } else {
-                    let body = under(body, e.projection.of_nothing());
-                    self.reduced(e.projection, body, self.fitting(&e.value, ct)?, gone)?
-                };
-            }
+        let left = keys(&e.target);
+        let parts = [&e.value].into_iter().chain(&e.guard);
+        let gone: Vec<Name> = parts.flat_map(|p| p.axis_order(self.program)).collect();
+        let gone = self.sorted(gone, |n| !left.contains(n));
+        if e.projection == Projection::Sum || gone.is_empty() {
+            let masks = [needed, guard].concat();
+            return self.under(masks, |back| back.back(&e.value, ct));
         }
-        self.under(masks, |back| back.back(&e.value, ct))
+        self.under(needed, |back| {
+            // The derivative of a reduction sums over indices that its argument lacks, so the conditions apply first.
+            let ct = back.chosen(ct);
+            let ct = back.fitting(&e.value, ct)?;
+            let own = e.value.axis_order(back.program);
+            back.forget(|n| !own.contains(n));
+            // Elements at which the guard does not hold are not part of the reduction.
+            let body = back.copy(&e.value);
+            let masked = back.masks_apart(&guard);
+            let under = |x: Expr, or: f64| masked.iter().rev().fold(x, |x, mask| mask.or(x, or));
+            let ct = if e.projection == Projection::Avg && e.guard.is_some() {
+                // The mean is over the elements at which the guard holds.
+                let ones = back.made("ones_like".into(), vec![body], Vec::new(), None)?;
+                let held = Box::new(bare(Kind::Product(vec![under(ones, 0.0)])));
+                let count = bare(Kind::Reduce(Projection::Sum, gone, held, Origin::Written));
+                over(ct, count)
+            } else {
+                let body = under(body, e.projection.of_nothing());
+                back.reduced(e.projection, body, ct, gone)?
+            };
+            back.under(guard, |back| back.back(&e.value, ct))
+        })
     }
 
     /// Returns some of these names, sorted.
@@ -499,7 +506,7 @@ impl Back<'_, '_> {
 
     /// Returns a value with ones along indices that only index arithmetic has: their sizes are those of the
     /// equation.
-    fn with_sizes(&mut self, target: &Ref, mut value: Expr) -> Expr {
+    pub(super) fn with_sizes(&mut self, target: &Ref, mut value: Expr) -> Expr {
         let open = unsized_indices(target, &value, true, self.program);
         let by_arithmetic = unsized_indices(target, &value, false, self.program);
         let mut ones = Vec::new();

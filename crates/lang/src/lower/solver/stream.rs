@@ -260,7 +260,11 @@ impl<'a> Solver<'a> {
             let axis = self.batch.len() + self.time_places(frame.group[f.of]).position(|t| t).unwrap_or(0);
             let name = &frame.schedule.names[f.of];
             let old = values.get(name).and_then(Option::as_ref);
+            // A fixed step that no step computes is known, or 0.
+            let (first, last) = frame.steps;
+            let by = frame.schedule.shift[f.of];
             if let Some(now) = &found[f.of]
+                && (first + by..=last + by).contains(&f.moment)
                 && !old.is_some_and(|v| f.moment >= v.start && known(v, axis))
             {
                 let tensor = now.unsqueeze(axis as isize);
