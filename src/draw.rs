@@ -28,7 +28,7 @@ pub fn svg_of_program(program: &Program, names: &[Name], type_of: impl Fn(&Name)
             Role::Input
         } else if outputs.contains(name) {
             Role::Output
-        } else if equations.all(|e| matches!(e.value.kind, Kind::Array(_) | Kind::Number(_))) {
+        } else if equations.all(|e| is_constant(&e.value.kind)) {
             Role::Constant
         } else {
             Role::Inner
@@ -37,6 +37,14 @@ pub fn svg_of_program(program: &Program, names: &[Name], type_of: impl Fn(&Name)
         Part { role, title: name.to_string(), note, lines, needs }
     };
     svg_of_parts(&names.iter().map(part).collect::<Vec<_>>())
+}
+
+/// Returns true for a number or a list of numbers, also within `const(…)`.
+fn is_constant(value: &Kind) -> bool {
+    match value {
+        Kind::Call(call) => &*call.function == "const",
+        other => matches!(other, Kind::Array(_) | Kind::Number(_)),
+    }
 }
 
 /// An equation on one line: as in the source text, or formatted if it has none.

@@ -24,7 +24,8 @@ type Axis = fn(&Place) -> Option<Name>;
 /// Finds a tensor of an expression whose axis determines the size of a free index.
 fn having<'e>(e: &'e Expr, index: &Name, axis: Axis, program: &Program) -> Option<&'e Ref> {
     match &e.kind {
-        Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| axis(p).as_ref() == Some(index))),
+        Kind::Ref(r) if r.places.iter().any(|p| axis(p).as_ref() == Some(index)) => Some(r),
+        Kind::Ref(r) => r.computed().find_map(|e| having(e, index, axis, program)),
         Kind::Reduce(_, axes, _, Origin::Written) if axes.contains(index) => None,
         Kind::Call(c) => {
             let stays = || e.axis_order(program).contains(index);

@@ -478,7 +478,8 @@ impl Back<'_, '_> {
         };
         match axis.or_else(at_offset) {
             None if !declared => self.inferred(index),
-            found => found,
+            // Indices that these ones reduce get names of their own: others on the line may have other sizes.
+            found => found.map(|ones| self.copy_all(&ones)),
         }
     }
 
@@ -518,7 +519,7 @@ impl Back<'_, '_> {
             let known = parts.find_map(|p| along("ones_like", &index, p, e, self.program));
             // An index that the equation reads at offsets only has the same size on this line.
             let infer = || by_arithmetic.contains(&index).then(|| self.inferred(&index)).flatten();
-            let known = known.or_else(infer);
+            let known = known.or_else(infer).map(|ones| self.copy_all(&ones));
             match value.has_index(&index) && !value.axis_order(self.program).contains(&index) {
                 true => known.iter().for_each(|ones| with_ones(&mut value, &index, ones, self.program)),
                 false => ones.extend(known),

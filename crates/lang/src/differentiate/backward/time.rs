@@ -1,6 +1,6 @@
 //! Time: contributions to steps. Within a step, time is not an axis, and nothing is summed over it.
 
-use super::{Back, bare, reference};
+use super::{Back, bare, reference, times};
 use crate::builtin;
 use crate::elaborate::core::{Expr, Index, Kind, Place, Ref};
 use crate::elaborate::scope::{distinct, numbered, place_keys};
@@ -63,6 +63,10 @@ impl Back<'_, '_> {
             _ => return None,
         };
         let own = distinct(plain.flat_map(place_keys).filter(|n| n != time));
+        let (free, equation, program) = (value.axis_order(self.program), self.equation, self.program);
+        let missing = own.iter().filter(|n| !free.contains(n) && !program.axes.contains_key(*n));
+        let ones: Vec<Expr> = missing.filter_map(|n| self.ones(&equation.value, n)).collect();
+        let value = times(value, ones);
         let with = |index: &Index| {
             let time = Place { index: index.clone(), dotted: false, span: Span::default() };
             own.iter().map(Place::named).chain([time]).collect::<Vec<Place>>()

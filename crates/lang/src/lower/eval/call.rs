@@ -78,18 +78,21 @@ impl Term<'_> {
                 format!("the number of steps of `{index}` is not known: time ends when `{go}` does not hold");
             return Err(Diagnostic::error(span, what).and(*at, "declared here").into());
         }
-        let is_time = |e: &Equation| {
-            let mut all = e.reads().into_iter().chain([&e.target]);
-            all.any(|r| moving(&r.places).is_some_and(|t| t.0 == index))
+        let time = |name: &str| {
+            let is_time = |e: &Equation| {
+                let mut all = e.reads().into_iter().chain([&e.target]);
+                all.any(|r| moving(&r.places).is_some_and(|t| **t.0 == *name))
+            };
+            let own = is_time(self.equation) || self.core.equations.iter().any(is_time);
+            own.then_some(self.options.steps)
         };
-        let own = is_time(self.equation) || self.core.equations.iter().any(is_time);
-        let time = own.then_some(self.options.steps);
         let left = self.equation.target.places.iter().position(|p| key(p).as_ref() == Some(index));
         let kept_by = left.and_then(|p| self.kept_by.get(p).copied().flatten());
         let declared = |name: &str| self.options.axes.get(name).map(|a| a.0);
-        let said = self.sizes.get(index).map(|s| s.0).or(time).or(declared(index)).or(kept_by);
-        // A primed index without a size has the declared size of its name without primes.
-        let Some(n) = said.or(declared(index.trim_end_matches('\''))) else {
+        let said = self.sizes.get(index).map(|s| s.0).or_else(|| time(index)).or(declared(index)).or(kept_by);
+        // A primed index without a size has the size of the time, or the declared size, of its name without primes.
+        let stem = index.trim_end_matches('\'');
+        let Some(n) = said.or_else(|| declared(stem).or_else(|| time(stem))) else {
             // If a term that would determine the size has failed, the error was reported there.
             let failed =
                 |e: &&Equation| e.reads().iter().any(|r| matches!(self.values.get(&r.name), Some(None)));
