@@ -4,7 +4,7 @@ use crate::convert::tensor_of;
 use crate::dtype::DTypeArg;
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::PyTensor;
-use gradus::lang::ast::{Equation, Name};
+use gradus::lang::ast::Name;
 use gradus::lang::{Faults, GradientOptions, Program, Settings, Source};
 use gradus::{Aval, DType, Tensor};
 use pyo3::prelude::*;

@@ -7,6 +7,7 @@ use crate::elaborate::core::{Call, Equation, Expr, Index, Kind, Origin, Place, R
 use crate::elaborate::scope::{Names, distinct, fresh, key, keys, place_keys};
 use crate::program::Program;
 use crate::syntax::ast::{Inside, Name, Projection};
+use crate::syntax::indices::moving;
 use std::collections::HashMap;
 
 /// Returns the index of an entry whose size is that of the axis. An index at an offset has that size only if
@@ -64,6 +65,7 @@ pub(super) fn ones_at_offset(
 
 /// `ones_like` or `zeros_like` along an index of a tensor.
 fn like(function: &str, index: &Name, r: &Ref, equation: &Equation, program: &Program) -> Option<Expr> {
+    let r = &at_last_step(r, index);
     // Indices that are reduced get names that the equation does not have.
     let mut taken: Names = equation.index_names();
     let mut names = HashMap::new();
@@ -107,12 +109,34 @@ pub(super) fn size(value: &mut Expr, equation: &Equation, program: &Program) {
     if !value.is_of_index() {
         return;
     }
+    let indices = indices_of_functions(value, program);
+    let zeros = indices.into_iter().filter_map(|n| Some((n.clone(), zeros(&n, equation, program)?)));
+    with_zeros(value, &zeros.collect());
+}
+
+/// Returns the indices of functions such as `index(i)` whose size nothing in the expression determines.
+fn indices_of_functions(value: &Expr, program: &Program) -> Vec<Name> {
     let has = |r: &Ref, n: &Name| r.places.iter().any(|p| matches!(&p.index, Index::Named(m, _) if m == n));
     let refs = value.refs();
     let given = |n: &Name| program.axes.contains_key(n) || refs.iter().any(|r| has(r, n));
-    let indices: Vec<Name> = value.index_names().into_iter().filter(|n| !given(n)).collect();
-    let zeros = indices.into_iter().filter_map(|n| Some((n.clone(), zeros(&n, equation, program)?)));
-    with_zeros(value, &zeros.collect());
+    value.index_names().into_iter().filter(|n| !given(n)).collect()
+}
+
+/// Returns the indices of a condition that have no size on another line, also after [`size`].
+pub(super) fn unsized_in_condition(condition: &Expr, equation: &Equation, program: &Program) -> Vec<Name> {
+    let nothing = Ref { places: Vec::new(), ..equation.target.clone() };
+    let mut out = unsized_indices(&nothing, condition, true, program);
+    if condition.is_of_index() {
+        let all = indices_of_functions(condition, program).into_iter();
+        out.extend(all.filter(|n| zeros(n, equation, program).is_none()));
+    }
+    out.retain(|n| !is_time_name(n, program));
+    distinct(out)
+}
+
+/// Returns true if an index is the time of an equation, whose size is the number of steps.
+pub(super) fn is_time_name(index: &Name, program: &Program) -> bool {
+    program.equations.iter().any(|e| moving(&e.target.places).is_some_and(|t| t.0 == index))
 }
 
 /// Zeros along an index of an equation. In a copy of a part, an inner index has primes, and the size of the one that it was
@@ -169,6 +193,16 @@ pub(super) fn unsized_indices(target: &Ref, value: &Expr, offsets: bool, program
     distinct(open.into_iter().filter(is_open))
 }
 
+/// Returns a read of the last step, unless its time is `index`: all steps have the same sizes, and only the last one can
+/// always be read.
+fn at_last_step(r: &Ref, index: &Name) -> Ref {
+    let last = |p: &Place| match &p.index {
+        Index::Time(time, _) if time != index => Place { index: Index::Step(-1), ..p.clone() },
+        _ => p.clone(),
+    };
+    Ref { places: r.places.iter().map(last).collect(), ..r.clone() }
+}
+
 /// Returns a line of ones along an index of inferred size: the largest for which all reads of an equation are
 /// in range.
 pub(super) fn ones_along(
@@ -177,10 +211,10 @@ pub(super) fn ones_along(
     name: &Name,
     program: &Program,
 ) -> Option<Equation> {
-    let refs = equation.reads();
+    let refs: Vec<Ref> = equation.reads().into_iter().map(|r| at_last_step(r, index)).collect();
     let several = |n: &Name| n != index && refs.iter().filter(|r| keys(r).contains(n)).count() > 1;
-    let shared = distinct(refs.iter().flat_map(|r| keys(r)).filter(several));
-    let reads = bare(Kind::Product(refs.iter().map(|r| bare(Kind::Ref((*r).clone()))).collect()));
+    let shared = distinct(refs.iter().flat_map(keys).filter(several));
+    let reads = bare(Kind::Product(refs.into_iter().map(|r| bare(Kind::Ref(r))).collect()));
     let reads = match shared.is_empty() {
         true => reads,
         false => bare(Kind::Reduce(Projection::Sum, shared, Box::new(reads), Origin::Product)),

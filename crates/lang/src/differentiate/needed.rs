@@ -2,6 +2,7 @@
 //! derivative, which may be infinite elsewhere, must not contribute there. The result is the same as if the
 //! expression were written inside the branch.
 
+use super::along::is_time_name;
 use super::branch::{Mask, behind, branches, guard, joined};
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Place, Ref};
 use crate::elaborate::scope::{Names, fresh, key, place_keys};
@@ -123,10 +124,8 @@ fn has_sizes(condition: &Expr, keys: &[Name], program: &Program) -> bool {
     let is_read = |n: &Name| {
         refs.iter().flat_map(|r| &r.places).any(|p| matches!(&p.index, Index::Named(own, 0) if own == n))
     };
-    let is_time = |n: &Name| {
-        program.equations.iter().any(|e| moving(&e.target.places).is_some_and(|(time, _)| time == n))
-    };
-    let has_size = |n: &Name| keys.contains(n) || program.axes.contains_key(n) || is_read(n) || is_time(n);
+    let is_given = |n: &Name| program.axes.contains_key(n) || is_time_name(n, program);
+    let has_size = |n: &Name| keys.contains(n) || is_read(n) || is_given(n);
     let at_offset = |p: &Place| matches!(p.index, Index::Named(_, 1.. | ..=-1) | Index::Affine(_));
     let offsets = refs.iter().flat_map(|r| &r.places).filter(|p| at_offset(p));
     offsets.flat_map(place_keys).all(|n| has_size(&n))

@@ -2,7 +2,7 @@
 //! intermediate value is computed once, and a second derivative differentiates one line per value. Without names,
 //! every line would contain all inner calls again. Positional arguments that are not tensors get names too.
 
-use super::along::{along, ones_along, size, unsized_indices};
+use super::along::{along, ones_along, size, unsized_in_condition, unsized_indices};
 use super::backward::{step_of, times};
 use super::branch::{Mask, behind, branches, guard, has_many};
 use super::{bare, locate};
@@ -323,6 +323,7 @@ impl Parts<'_> {
         let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| !names.contains(t));
         let known = |m: &&Mask| !time.is_some_and(|t| m.condition.has_index(t));
         let masks: Vec<Mask> = self.masks.iter().filter(known).cloned().collect();
+        let masks: Vec<Mask> = masks.into_iter().map(|m| self.with_sizes_of(m, &names)).collect();
         let taken = value.index_names().into_iter().collect();
         let mut guard = guard(&masks, &names, taken, self.program);
         guard.iter_mut().for_each(|g| size(g, self.equation, self.program));
@@ -374,6 +375,10 @@ impl Parts<'_> {
 
     fn line(&self, target: Ref, mut value: Expr) -> Equation {
         settle(&mut value);
+        // Without parentheses, the terms of a sum would be lines of their own.
+        if matches!(value.kind, Kind::Sum(_)) {
+            value = Kind::Product(vec![value]).at(Span::default());
+        }
         if let Kind::Call(call) = &mut value.kind {
             call.whole = true;
         }
@@ -392,25 +397,41 @@ impl Parts<'_> {
     /// Multiplies a value on a line of its own by ones along indices that only index arithmetic has there, so that
     /// they have the sizes of the equation.
     fn with_sizes(&mut self, value: Expr, target: &Ref) -> Expr {
-        let (equation, program) = (self.equation, self.program);
         let left = keys(target);
-        let open = unsized_indices(target, &value, true, program);
+        let open = unsized_indices(target, &value, true, self.program);
         let mut ones = Vec::new();
         for index in open.into_iter().filter(|n| left.contains(n)) {
-            let mut parts = [&equation.value].into_iter().chain(&equation.guard);
-            let known = parts.find_map(|p| along("ones_like", &index, p, equation, program));
-            if known.is_some() {
-                ones.extend(known);
-                continue;
-            }
-            let name = self.new_name("Size");
-            if let Some(line) = ones_along(equation, &index, &name, program) {
-                self.found.push(line);
-                let places = vec![Place::named(&index)];
-                ones.push(bare(Kind::Ref(Ref { name, places, ..target.clone() })));
-            }
+            ones.extend(self.ones(&index));
         }
         if ones.is_empty() { value } else { times(value, ones) }
+    }
+
+    /// Returns a mask whose condition determines the sizes of all its indices, except for those of the line it guards.
+    fn with_sizes_of(&mut self, mask: Mask, line: &[Name]) -> Mask {
+        let mut open = unsized_in_condition(&mask.condition, self.equation, self.program);
+        open.retain(|n| !line.contains(n) && mask.condition.axis_order(self.program).contains(n));
+        open.iter().fold(mask, |mask, index| match self.ones(index) {
+            Some(ones) => mask.and_positive(ones),
+            None => mask,
+        })
+    }
+
+    /// Ones along an index with its size in the equation, which may follow from index arithmetic only.
+    fn ones(&mut self, index: &Name) -> Option<Expr> {
+        let (equation, program) = (self.equation, self.program);
+        let mut parts = [&equation.value].into_iter().chain(&equation.guard);
+        if let Some(known) = parts.find_map(|p| along("ones_like", index, p, equation, program)) {
+            return Some(known);
+        }
+        // An index that only the guard reads has the size of the left side.
+        if !equation.value.has_index(index) {
+            let left = bare(Kind::Ref(equation.target.clone()));
+            return along("ones_like", index, &left, equation, program);
+        }
+        let name = self.new_name("Size");
+        self.found.push(ones_along(equation, index, &name, program)?);
+        let places = vec![Place::named(index)];
+        Some(bare(Kind::Ref(Ref { name, places, relation: false, span: Span::default() })))
     }
 
     /// Returns true if a gradient passes through a call in this expression to a tensor.

@@ -277,9 +277,9 @@ impl Drafts {
             out.push(Statement::Equation(self.equation_of(d, &letters, &mut sizes, names)));
         }
         let axis = |(name, n): (Name, usize)| Statement::Axis(name, number(n as f64), Span::default());
-        let goes_on = |(time, go)| Statement::While(time, None, go, Span::default());
+        let bounded = |(time, go)| Statement::While(time, None, go, Span::default());
         let times: Vec<Statement> =
-            std::mem::take(&mut self.times_by_condition).into_iter().map(goes_on).collect();
+            std::mem::take(&mut self.times_by_condition).into_iter().map(bounded).collect();
         sizes.into_iter().map(axis).chain(times).chain(out).collect()
     }
 

@@ -386,6 +386,58 @@ def fixed_step_of_steps(I):
     return {"Loss": (2 * s * 2 * s).sum()}
 
 
+@program
+def needed_reductions(C, B):
+    d = torch.stack([C[j, j] for j in range(3)]).abs()
+    shifted = torch.cat([B[1:], torch.zeros(1)])
+    signed = torch.stack([C[j, j] for j in range(3)])
+    other = B * d.prod() + (signed.max() * B.relu() + signed.min() * (B - B.relu())) - (signed.mean() * B) ** 2
+    y = torch.where(shifted > 0.3, B, other)
+    return {"Y": y, "Loss": (y * y).sum()}
+
+
+@program
+def index_of_step(A):
+    s, h, step = A, A, 0
+    while step < 4 and abs(s[1]) < 2:
+        s, h = (A + step) ** 2, torch.tanh(h + torch.maximum(step * A, A[0]))
+        step += 1
+    return {"S": s, "H": h, "Loss": (s * s).sum() + (h**3).sum()}
+
+
+@program
+def step_before_start(A):
+    r, each = A * 0, []
+    for _ in range(3):
+        r = A * (A + r / 10)
+        each.append(r)
+    return {"First": each[0], "R": r, "Loss": r * r}
+
+
+@program
+def sizes_of_cotangents(A, B, P):
+    y = sum(A[k] - torch.maximum(B[k - 1] if k > 0 else B[0] * 0, A[i]) for k in range(2) for i in range(2))
+    z = torch.stack([sum(A.max() * B[m] * at(P, n - m + 1) * n for m in range(3)) for n in range(2)])
+    return {"Y": y, "Z": z, "Loss": y * y + (z * z).sum()}
+
+
+@program
+def sizes_of_conditions(A, B, C, D):
+    rows = []
+    for m in range(3):
+        row = [A[0] * 0, A[0] * 0]
+        for i, to in enumerate([1, 0]):
+            row[to] = row[to] - A[i] + torch.sin(A[0] / (2 + at(B, m - 1) ** 2)) ** 2
+        rows.append(torch.stack(row))
+    y = torch.stack(rows)
+    z = torch.tanh(D) ** 2 * torch.tanh(A[2]) ** 2
+    inside = lambda i, j: C[i, j] if 0 <= i < 3 and 0 <= j < 3 else C[0, 0] * 0
+    part = lambda k, w: torch.tanh(B[w]) ** 2 + inside(k, 2 * k - w)
+    v = torch.stack([torch.stack([part(k, w) if inside(w - 1, w + k - 1) > -0.2 else A[0] * 0 for w in range(2)])
+                     for k in range(3)])
+    return {"Known": y, "Z": z, "V": v, "Loss": (y * y).sum() + (z * z).sum() + (v * v).sum()}
+
+
 def constants(text):
     found = {}
     for name, value in re.findall(r"^(\w+)(?:\[[^\]]*\])? = const\((.*)\)$", text, re.M):

@@ -59,7 +59,9 @@ def named(program, r):
                 places = [Place([(1, n)]) for n in indices]
                 tensor = Tensor(f"Part{count}", [program.steps if n == "t" else program.sizes[n] for n in indices], timed)
                 step = ("*", 0) if timed else None
-                extra.append(Line(tensor, places, "=", [(1, node)], None, step))
+                # A plain `=` without time is refused if it sums over time and a line with time reads it.
+                summed = node.reads_time() and not timed and "t" not in free
+                extra.append(Line(tensor, places, "sum=" if summed else "=", [(1, node)], None, step))
                 return Read(tensor, places, step)
 
             def walk(node, kept, own):

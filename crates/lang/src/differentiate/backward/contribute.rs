@@ -38,7 +38,8 @@ impl Back<'_, '_> {
             ct.refs().into_iter().flat_map(|r| r.places.iter().filter_map(sized_key)).collect();
         for (axis, place) in places.iter_mut().enumerate() {
             let Index::Named(name, by @ (1.. | ..=-1)) = &place.index else { continue };
-            if self.program.axes.contains_key(name) {
+            // A primed index has the declared size of its name without primes.
+            if [name, name.trim_end_matches('\'')].iter().any(|n| self.program.axes.contains_key(*n)) {
                 apart = true;
                 continue;
             }

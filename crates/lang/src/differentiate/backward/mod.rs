@@ -9,11 +9,11 @@ mod contribute;
 mod positions;
 mod time;
 
-use super::along::{along, ones_along, ones_at_offset, unsized_indices};
+use super::along::{along, is_time_name, ones_along, ones_at_offset, unsized_indices};
 use super::branch::Mask;
 use super::needed::Needed;
 use super::{bare, plain, reference};
-use crate::builtin;
+use crate::builtin::{self, Mixes};
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Origin, Place, Ref};
 use crate::elaborate::scope::{Names, distinct, fresh, key, keys, numbered};
 use crate::program::Program;
@@ -52,15 +52,30 @@ fn with_ones(e: &mut Expr, index: &Name, ones: &Expr, program: &Program) {
     if e.axis_order(program).contains(index) {
         *e = multiplied(e);
     } else if e.has_index(index) {
-        // A derivative sums its cotangent over indices that the argument lacks. The product with ones sums before.
+        // A derivative sums its cotangent over indices that the argument lacks. If no other argument has the index outside
+        // of the function, the product with ones sums before.
         if let Kind::Call(call) = &mut e.kind
             && call.callee.order > 0
-            && let Some(cotangent) = call.args.last_mut()
-            && cotangent.names.contains(index)
+            && let Some((cotangent, others)) = call.args.split_last_mut()
         {
-            cotangent.value = summed(multiplied(&mut cotangent.value), std::slice::from_ref(index));
-            cotangent.names.retain(|n| n != index);
-            return;
+            let apart = match &call.mixes {
+                Mixes::Nothing => true,
+                Mixes::Along(axes) => !axes.contains(index),
+                Mixes::Everything => false,
+            };
+            let paired = apart && others.iter().any(|a| a.names.contains(index));
+            if paired && !cotangent.names.contains(index) {
+                cotangent.names.push(index.clone());
+            }
+            if paired {
+                cotangent.value = multiplied(&mut cotangent.value);
+                return;
+            }
+            if cotangent.names.contains(index) {
+                cotangent.value = summed(multiplied(&mut cotangent.value), std::slice::from_ref(index));
+                cotangent.names.retain(|n| n != index);
+                return;
+            }
         }
         e.change_parts(&mut |part| with_ones(part, index, ones, program));
     }
@@ -485,7 +500,7 @@ impl Back<'_, '_> {
 
     /// Ones along an index whose size the equation determines by index arithmetic, by a name of their own.
     fn inferred(&mut self, index: &Name) -> Option<Expr> {
-        if !self.equation.value.has_index(index) {
+        if !self.equation.value.has_index(index) || is_time_name(index, self.program) {
             return None;
         }
         let known = (self.equation.span, index.clone());

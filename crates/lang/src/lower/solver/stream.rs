@@ -62,7 +62,7 @@ pub(super) struct Frame<'s, 'a> {
 
 impl<'a> Solver<'a> {
     pub(super) fn stream(&mut self, group: &[usize]) -> Eval<()> {
-        let ends = self.goes_on(group);
+        let ends = self.end_condition(group);
         let schedule = self.schedule(group, ends.is_some())?;
         let sizes = self.group_sizes(group)?;
         self.keep_extents(group, &sizes);

@@ -82,7 +82,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Returns the time of a group and its condition, if it ends by a condition only.
-    pub(super) fn goes_on(&self, group: &[usize]) -> Option<(&'a Name, &'a Name, Span)> {
+    pub(super) fn end_condition(&self, group: &[usize]) -> Option<(&'a Name, &'a Name, Span)> {
         let mut own = group.iter().flat_map(|i| self.own(*i));
         let (time, _) = own.find_map(|e| moving(&e.target.places))?;
         self.core.program.times.get(time).map(|(go, at)| (time, go, *at))
