@@ -72,7 +72,7 @@ is_contiguous is_floating_point is_complex element_size stride size is_pinned ge
 """.split()
 #: `v.name()`
 VECTORS = "isnan isinf isfinite argsort sort nonzero argwhere diag diag_embed diagflat diff mode".split()
-#: `u.name()`, another dtype
+#: `u.name()`: conversions to another dtype
 DTYPES = "bfloat16 bool byte char double float half int long cfloat cdouble".split()
 
 #: Everything else: the name, then the lines of its example.

@@ -50,7 +50,7 @@ def _no_scripts(*args, **kwargs):
     raise NotImplementedError("there are no script files: save the state_dict() of the module")
 
 
-# The names of PyTorch's module `jit`. None of them traces, because scripts may read values.
+# PyTorch's names in the module `jit`. They do not compile, because scripts may read values of tensors.
 for _name in ("script", "trace", "freeze", "ignore", "unused", "export"):
     setattr(jit, _name, staticmethod(_unchanged))
 jit.is_scripting = jit.is_tracing = staticmethod(lambda: False)

@@ -14,7 +14,7 @@ ROWS = np.array([[2, 1, 1], [0, 3, 3], [2, 1, 1], [0, 2, 9]])
 MASK = np.array([[True, False, True, True, False], [False] * 5, [True] * 5, [False, True, False, True, True]])
 WITH_NAN = np.where(rng.random((4, 5)) < 0.3, math.nan, MATRIX)
 
-#: `t` is the package; A, v, w, rows, mask and nan are its tensors.
+#: Expressions with the same value in both packages. `t` is the package; A, v, w, rows, mask and nan are its tensors.
 EQUAL = """
 t.logspace(0, 2, 5, device="cpu", dtype=t.float64)
 t.logspace(-1, 1, 4, base=2.0, dtype=t.float64)
@@ -162,7 +162,7 @@ t.masked.logsumexp(A, 1, mask=mask)
 t.masked.logaddexp(A, A + 1, input_mask=mask)
 """.strip().splitlines()
 
-#: Both packages raise.
+#: Expressions for which both packages raise an error.
 REFUSED = """
 t.linspace(0, 1, 3, dtype=t.bool)
 t.logspace(0, 1, 3, dtype=t.bool)
@@ -185,7 +185,7 @@ t.combinations(A)
 t.masked.mean(rows)
 """.strip().splitlines()
 
-#: Gradients of the first tensor and of the second.
+#: Expressions of `a` and `q` whose gradients agree. `a` has four elements, `q` two.
 DIFFERENTIATED = """
 a.quantile(q)
 a.quantile(q, interpolation="lower")

@@ -12,7 +12,7 @@ const NEEDS: &str = "it needs `qemu-aarch64` (qemu-user), `aarch64-linux-gnu-gcc
 /// Runs the tests of code that touches memory and instructions, and the comparison of the device with the
 /// reference.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
-    // The libraries that programs load at run time are in the same folder as the one that the linker finds.
+    // The folder above that of `libc.so` is the system root, from which qemu loads shared libraries.
     let libc = output(Command::new(LINKER).arg("-print-file-name=libc.so"))
         .map_err(|error| format!("{error}; {NEEDS}"))?;
     let libc = String::from_utf8_lossy(&libc);

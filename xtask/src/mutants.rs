@@ -21,8 +21,8 @@ const PROFILE: [&str; 3] = [
     "--config=profile.dev.package.gradus-cpu.opt-level=0",
     "--config=profile.dev.debug=0",
 ];
-/// Excludes documentation, whose examples are compiled one by one, and a test of speed, which needs optimised
-/// code.
+/// Options for the tests of the mutated package. Excludes documentation, whose examples are compiled one by
+/// one, and a test of speed, which needs optimised code.
 const OWN: [&str; 5] = ["--", "--tests", "--", "--skip", "a_thousand_nodes"];
 /// Packages and names of the tests that run on mutants which survive the tests of their own package.
 const WIDER: [&str; 11] = [
@@ -111,8 +111,8 @@ fn mutants(workspace: &Workspace, out: &Path, which: &[String], tests: &[&str]) 
     }
 }
 
-/// Returns arguments that select these mutants by files and names. Mutants that delete a field are selected
-/// regardless of their names, so further ones may run.
+/// Returns arguments that select these mutants by files and names. cargo-mutants selects mutants that delete
+/// a field regardless of their names, so others may run too.
 fn selection(names: &[String]) -> Vec<String> {
     let files: BTreeSet<&str> = names.iter().filter_map(|name| name.split(':').next()).collect();
     let files = files.into_iter().map(|file| format!("--file={file}"));
@@ -126,7 +126,7 @@ fn names(out: &Path, kind: &str) -> Result<Vec<String>, String> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-/// Escapes a text as a regular expression that matches only it.
+/// Escapes a text as a regular expression that matches only this text.
 fn escaped(text: &str) -> String {
     let special = |c: char| c.is_ascii_punctuation() && !"/_:;<>,='\"!%&@`~".contains(c);
     text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()

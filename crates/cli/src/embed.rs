@@ -1,4 +1,4 @@
-//! `gradus embed`: prints the vectors of texts.
+//! `gradus embed`: prints the embedding vectors of texts.
 
 use crate::args::DeviceArgs;
 use crate::{Done, Terminal};

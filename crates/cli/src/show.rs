@@ -8,7 +8,7 @@ use gradus::{DType, Tensor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Writes a tensor as text: its name with indices, dtype and shape, then the values.
+/// Formats a tensor as text: its name with indices, dtype and shape, then the values.
 pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
     let indices = program.definition(name).map(|d| {
         // Only the last time step of a state is shown.
@@ -59,7 +59,8 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// Makes the argument with index `at` in the domain of this position of a name.
+    /// Makes the argument at `position` of a fact of `name`: the symbol with index `at` in the domain of this
+    /// position, or the number `at` if the domain has no symbols.
     pub(crate) fn new(symbols: &Symbols, name: &str, position: usize, at: usize) -> Cell {
         match symbols.of(name, position).and_then(|all| all.get(at)) {
             Some(symbol) => Cell::Symbol(symbol.clone()),
@@ -83,7 +84,7 @@ impl Cell {
 }
 
 impl Values<'_> {
-    /// Writes all values as text, one after the other.
+    /// Formats all values as text, one after the other.
     pub(crate) fn text(&self) -> Done<String> {
         let mut all = Vec::new();
         for name in self.names {
@@ -110,7 +111,7 @@ impl Values<'_> {
         Ok(all.join("\n"))
     }
 
-    /// Writes all values as one JSON object: name to shape, dtype and data, or to a list of rows.
+    /// Formats all values as one JSON object: name to shape, dtype and data, or to a list of rows.
     pub(crate) fn json(&self) -> Done<String> {
         let mut all = Vec::new();
         for name in self.names {

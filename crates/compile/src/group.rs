@@ -14,10 +14,10 @@ const TOO_WIDE: &str = "the kernel would use too many buffers";
 const OTHER_AXES: &str = "its reduced axes cannot be axes of the kernel";
 const OTHER_EXTENTS: &str = "its extents do not match the axes of the kernel";
 
-/// The number of a value that is stored in memory, or may be.
+/// The number of a value in `Lowered::values`. It may or may not be stored in memory.
 pub(crate) type Value = usize;
 
-/// The expression that reads a value at each index of a shape.
+/// An operand as a function of the index: elements of a value, one number, or an affine function of the index.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) source: Source,
@@ -31,7 +31,7 @@ pub(crate) enum Source {
     Value(Value),
     /// One number for all indices.
     Scalar(Literal),
-    /// An integer affine in the index, as an element of this dtype.
+    /// An affine function of the index, converted to this dtype: `layout` gives the coefficients.
     Index(DType),
 }
 
@@ -63,7 +63,8 @@ pub(crate) struct Member {
 pub(crate) enum Task {
     Scalar(Scalar),
     Reduce(Combine, Vec<usize>),
-    /// Reads the first argument whose bounds contain the index.
+    /// Reads the first argument whose bounds contain the index. A bound is an affine function of the index and the
+    /// extent that its value must be below.
     Pieces(Vec<Vec<(Layout, usize)>>),
 }
 
@@ -118,7 +119,7 @@ impl Group {
     pub(crate) fn of(member: Arc<Member>, limits: Limits) -> Group {
         let space: Vec<usize> = member.space.iter().copied().filter(|&e| e != 1).collect();
         let empty = Group { space, reduced: None, limits, members: Vec::new() };
-        // A member always fits a group without axes of other members, so the error does not occur.
+        // One member always fits a group without axes of other members, so the fallback is never used.
         empty.joined(&member).unwrap_or_else(|_| Group { members: vec![(member, Level::Element)], ..empty })
     }
 

@@ -1,4 +1,5 @@
-//! Layouts: affine maps from an index to a row-major position in another value.
+//! Layouts: affine maps from an index to a row-major position in another value. Takes layouts and shapes; returns the
+//! layouts of views, reshapes and split axes, or `None` if no strides express them.
 //!
 //! Views, reshapes and broadcasts are represented by such maps, so they move no elements.
 
@@ -35,8 +36,8 @@ impl Layout {
         ends.fold((self.offset, self.offset), |(low, high), (a, b)| (low + a.min(b), high + a.max(b)))
     }
 
-    /// Returns true if different indices over these extents are known to have different positions, because every stride exceeds
-    /// the span of all smaller ones.
+    /// Returns true if different indices over these extents have different positions because every stride exceeds the
+    /// span of all axes with smaller strides. A layout may be injective even if this returns false.
     pub(crate) fn is_injective(&self, extents: &[usize]) -> bool {
         if extents.contains(&0) {
             return true;
@@ -59,7 +60,8 @@ impl Layout {
         Layout { offset: self.offset + shift, strides: map.steps.iter().map(step).collect() }
     }
 
-    /// Returns the layout of the same elements in the same order with other extents. Returns `None` if no strides express it.
+    /// Returns the layout of the same elements in the same order over the extents `to`. Returns `None` if strides
+    /// cannot express it.
     pub fn reshaped(&self, from: &[usize], to: &[usize]) -> Option<Layout> {
         if from.contains(&0) {
             return Some(Layout::row_major(to));
@@ -107,7 +109,8 @@ pub(crate) fn same_strides(shape: &[usize], a: &[i64], b: &[i64]) -> bool {
     shape.contains(&0) || shape.iter().zip(a.iter().zip(b)).all(|(&e, (a, b))| e == 1 || a == b)
 }
 
-/// Returns the fewest extents above 1 of which the axes of both lists can be composed; `None` if there are none.
+/// Returns the coarsest extents above 1 from which the axes of both lists can be composed: `[2,2,3]` for `[4,3]` and
+/// `[2,6]`. Returns `None` if there are no such extents.
 pub(crate) fn refine(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let plain = |s: &[usize]| s.iter().copied().filter(|&e| e != 1).collect::<Vec<_>>();
     let (a, b) = (plain(a), plain(b));
@@ -139,8 +142,8 @@ pub(crate) fn refine(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     }
 }
 
-/// Returns, for each axis, the consecutive extents of `fine` whose product it is. Returns `None` if `fine` cannot be divided
-/// in this way.
+/// Splits each extent of `shape` into the consecutive extents of `fine` whose product it is. Returns `None` if this is
+/// impossible.
 pub(crate) fn cut(shape: &[usize], fine: &[usize]) -> Option<Vec<Vec<usize>>> {
     let mut fine = fine.iter().copied().peekable();
     let mut all = Vec::with_capacity(shape.len());

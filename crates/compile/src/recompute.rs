@@ -44,7 +44,8 @@ pub(crate) fn recompute(lowered: &mut Lowered, limits: &Recompute) {
     }
 }
 
-/// Returns the groups that read a value, changed to compute it themselves; `None` if one cannot or should not.
+/// Returns the groups that read a value, changed to compute it themselves. Returns `None` if one group cannot, or if
+/// the limits say that it should not.
 fn without(
     lowered: &mut Lowered,
     value: Value,
@@ -92,7 +93,7 @@ struct Recipe<'a> {
     limits: &'a Recompute,
     value: Value,
     members: BTreeMap<Value, Arc<Member>>,
-    /// Large values in memory that the recipe reads.
+    /// Values in memory that the recipe reads, except those smaller than `limits.least`.
     leaves: BTreeSet<Value>,
     work: usize,
 }
@@ -122,7 +123,7 @@ impl Recipe<'_> {
         Some(())
     }
 
-    /// Returns true if a value is stored in memory regardless of the value to recompute.
+    /// Returns true if a value is in memory even if the value to recompute is not stored.
     fn in_memory(&self, v: Value) -> bool {
         let read = || self.readers.get(&v).is_some_and(|r| !r.is_empty());
         v != self.value

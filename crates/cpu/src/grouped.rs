@@ -1,4 +1,4 @@
-//! Multiplies each row with one of several matrices: the region `grouped_dot` and its quantised form.
+//! Multiplies each row by one of several matrices: implements the region `grouped_dot` and its quantised form.
 //!
 //! Rows with the same matrix are multiplied together. If they are consecutive, they are read and written in place. Otherwise
 //! they are gathered before the product, and their results are scattered after it.

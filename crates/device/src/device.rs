@@ -17,7 +17,7 @@ pub trait Device: Send + Sync + 'static {
     fn id(&self) -> u16;
     /// Returns the name of the device, such as `wgpu:0`.
     fn name(&self) -> &str;
-    /// Describes the device for users: adapter, driver and limits, one fact per pair.
+    /// Describes the device for users, as pairs of name and value: adapter, driver, limits.
     fn facts(&self) -> Vec<(String, String)>;
     /// Returns the limits by which graphs are compiled for this device.
     fn profile(&self) -> &Profile;
@@ -25,7 +25,7 @@ pub trait Device: Send + Sync + 'static {
     fn alloc(&self, bytes: usize) -> Result<Storage>;
     /// Allocates memory and fills it with `bytes`.
     fn upload(&self, bytes: &[u8]) -> Result<Storage>;
-    /// Copies byte ranges of storages of this device into storages of the host, with one wait for the whole list.
+    /// Copies byte ranges of storages of this device into storages of the host. The complete list needs one wait.
     fn read(&self, parts: &[(&Storage, Range<usize>)]) -> Pending;
     /// Copies the bytes `at` of a storage into a new storage of this device.
     fn copy(&self, from: &Storage, at: Range<usize>) -> Result<Storage>;
@@ -48,8 +48,8 @@ pub trait Device: Send + Sync + 'static {
 pub struct Request<'a> {
     /// Layouts of inputs; empty if all are row-major.
     pub layouts: &'a [InputLayout],
-    /// Pairs `(output, input)` that are the new and the old value of a cell. If a run fails, the cell keeps its old
-    /// value. The device may write the output over the input.
+    /// Pairs `(output, input)` of the new and the old value of a cell. The device may write the output over the input.
+    /// If a run fails, the cell keeps its old value.
     pub keeps: &'a [(usize, usize)],
     /// The degree to which generated code is specialised to this graph.
     pub text: Text,

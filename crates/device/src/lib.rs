@@ -1,4 +1,4 @@
-//! The interface of devices: memory, running [`Plan`]s, and limits. A device does not know operations of tensors.
+//! The interface of devices: memory, running [`Plan`]s, and limits. A device contains no code for specific ops.
 //!
 //! A backend implements the [`Device`] trait. [`Executable`] is a plan prepared for a device. The table of open devices
 //! gives each one its number, which every [`Storage`](gradus_mem::Storage) carries.

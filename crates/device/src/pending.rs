@@ -1,4 +1,4 @@
-//! Results that a device has not computed yet: a future for which a thread can also wait.
+//! Results that a device has not computed yet, as a future that a thread can also wait for.
 
 use gradus_ir::Result;
 use gradus_mem::Storage;

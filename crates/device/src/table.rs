@@ -44,13 +44,13 @@ pub fn is_any_open() -> bool {
     OPEN.load(Ordering::Relaxed)
 }
 
-/// Returns the open device with this number, or `None` for the CPU.
+/// Returns the open device with this number. Returns `None` for 0, which is the CPU, and for unused numbers.
 pub fn by_id(id: u16) -> Option<Arc<dyn Device>> {
     let at = usize::from(id).checked_sub(1)?;
     DEVICES.read().unwrap_or_else(|e| e.into_inner()).get(at).cloned()
 }
 
-/// Returns the open device with this name, or `None` for the CPU.
+/// Returns the open device with this name. Returns `None` for the CPU, and if no device has this name.
 pub fn by_name(name: &str) -> Option<Arc<dyn Device>> {
     DEVICES.read().unwrap_or_else(|e| e.into_inner()).iter().find(|d| d.name() == name).cloned()
 }

@@ -10,7 +10,7 @@ use crate::svg;
 pub enum Role {
     /// An input from outside.
     Input,
-    /// A value that is written out. Its lines are shortened more than others.
+    /// A value that the program contains as numbers. Its lines are shortened to fewer characters than others.
     Constant,
     /// Computed from other parts.
     Inner,

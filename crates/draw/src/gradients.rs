@@ -54,7 +54,7 @@ impl Gradients {
         let seeds: Vec<_> = graph.output_avals().into_iter().enumerate().map(seed).collect();
         let (values, cts) = cotangents_into(&b, graph, &ins, &seeds, &needs);
         let flows = flows(&b, graph, &values, &cts);
-        // Makes all values outputs, so that they keep their ids in the finished graph.
+        // Makes all values outputs, so that the finished graph keeps them, and its outputs tell their ids.
         let ids: Vec<Id> = (graph.nodes().iter().enumerate())
             .flat_map(|(i, n)| (0..n.outs.len()).map(move |out| Id { node: i as u32, out: out as u32 }))
             .collect();
@@ -146,7 +146,7 @@ impl Gradients {
 }
 
 /// Applies the rule of each node to each result separately, to find the operands that receive a part of its
-/// gradient. The same rules were applied before, so this adds no live nodes.
+/// gradient. The nodes that this adds are unused, so the finished graph does not contain them.
 fn flows<'g>(
     b: &'g Builder,
     graph: &Graph,

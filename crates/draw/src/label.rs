@@ -75,7 +75,7 @@ pub(crate) fn attributes(node: &Node) -> String {
     let attrs = node.op.def().attrs().into_iter().filter(|(key, attr)| *key != "name" && shown(attr));
     let text = |(key, attr): (&str, Attr)| match attr {
         Attr::Bool(_) => key.to_string(),
-        // The arguments of a region are written by their own names.
+        // Writes the arguments of a region without the braces of their map.
         Attr::Map(_) => {
             let map = attr_text(&attr, &mut |_| String::new());
             map.trim_start_matches('{').trim_end_matches('}').to_string()

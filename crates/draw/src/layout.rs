@@ -9,9 +9,9 @@ use dagre::layout::types::LabelPos;
 use dagre::{EdgeLabel, LayoutOptions, NodeLabel};
 use std::collections::BTreeMap;
 
-/// Largest number of boxes on one level for `dagre`; each row that a wire passes counts as a box. Larger
-/// levels are placed in simple rows, because `dagre` would take minutes, and drawings of this size are
-/// unreadable anyway.
+/// Largest number of boxes on one level for `dagre`, and of rows that its wires pass in total. Larger levels
+/// are placed in simple rows, because `dagre` would take minutes, and drawings of this size are unreadable
+/// anyway.
 const MOST: usize = 1200;
 const MOST_PASSES: usize = 60_000;
 /// Horizontal distance between boxes of a row.

@@ -45,7 +45,7 @@ pub fn svg_with_gradients(graph: &Graph, wrt: &[usize]) -> Result<String> {
     svg_with(graph, &Options { wrt: Some(wrt), order: false })
 }
 
-/// As [`svg`] and [`svg_with_gradients`], with options.
+/// Draws a graph as SVG, with gradients and numbers as the options select.
 pub fn svg_with(graph: &Graph, options: &Options<'_>) -> Result<String> {
     let gradients = options.wrt.map(|wrt| gradients::Gradients::new(graph, wrt)).transpose()?;
     Ok(svg::write(&scene::scene(graph, gradients.as_ref(), options.order)))

@@ -39,7 +39,7 @@ pub(crate) fn write(level: &Level) -> String {
     let gradients = level.cells.iter().any(|c| !c.gradients.is_empty());
     let mut kinds = legend_kinds(gradients);
     if level.cells.iter().any(|c| c.order.is_some()) {
-        // The legend explains the numbers in the colour in which they are written.
+        // The legend entry of ops explains the numbers.
         let entry = kinds.iter_mut().find(|(kind, _)| *kind == Kind::Op);
         entry.into_iter().for_each(|(_, word)| *word = "op, (n) order of evaluation");
     }

@@ -51,8 +51,9 @@ pub(crate) struct Rows<T> {
 }
 
 impl<T: FromStr> Rows<T> {
-    /// Reads the rows of a file with commas between fields, or else spaces; skips comments and empty lines.
-    /// Only the first row may be a heading; `kind` names the type of all other fields.
+    /// Reads the rows of a file. Fields are separated by commas if `separator` is a comma, otherwise by white
+    /// space. Skips comments and empty lines. Only the first row may be a heading; `kind` names the type of
+    /// all other fields.
     pub(crate) fn read(
         path: &Path,
         separator: char,
@@ -94,8 +95,8 @@ pub(crate) fn is_word(field: &str) -> bool {
     field.parse::<f64>().is_err()
 }
 
-/// Splits a line into fields, without surrounding spaces; quotes may contain commas, and a doubled quote is
-/// one quote.
+/// Splits a line into fields, without surrounding spaces. Quoted fields may contain commas, and a doubled
+/// quote in them is one quote.
 fn fields(line: &str, separator: char) -> std::result::Result<Vec<Cow<'_, str>>, String> {
     if separator != ',' {
         return Ok(line.split_whitespace().map(Cow::from).collect());

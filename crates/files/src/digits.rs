@@ -5,8 +5,8 @@ use gradus_tensor::Tensor;
 use std::num::ParseFloatError;
 use std::str::FromStr;
 
-/// 2^53: `f64` holds every integer of smaller magnitude. A number that is read as 2^53 may have been larger
-/// by 1.
+/// 2^53: `f64` holds every integer of smaller magnitude exactly. A number that is read as 2^53 may be 2^53 +
+/// 1, rounded.
 const EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
 
 /// A number, and its exact value if it is a 64-bit integer.

@@ -5,7 +5,7 @@ use gradus_ir::{Aval, DType, Result, Shape};
 use gradus_tensor::Tensor;
 use std::path::Path;
 
-/// Reads a file.
+/// Reads the tensor in an IDX file.
 pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
     let path = path.as_ref();
     parse(&bytes(path)?).map_err(|why| atomic::failed(path, why))

@@ -124,7 +124,7 @@ pub fn open(path: &Path) -> Result<File> {
 fn refuse_named_pipe(path: &Path) -> Result<()> {
     use std::os::unix::fs::FileTypeExt;
     let is_pipe = std::fs::metadata(path).is_ok_and(|m| m.file_type().is_fifo());
-    // The pipe of a descriptor has no path, so its link cannot be resolved.
+    // `canonicalize` fails for an anonymous pipe such as `/dev/fd/63`, because its link names no file.
     if is_pipe && path.canonicalize().is_ok_and(|own| !own.starts_with("/dev/fd")) {
         let why = "is a named pipe, which cannot be read; write its content to a file, or use standard input";
         return Err(failed(path, why));
@@ -162,7 +162,7 @@ pub fn fingerprint(path: &Path) -> Result<String> {
     fingerprint_of(open(path)?).map_err(|e| failed(path, format!("cannot be read: {e}")))
 }
 
-/// As [`fingerprint`], for any reader.
+/// Returns what [`fingerprint`] returns, for the bytes of any reader.
 pub fn fingerprint_of(mut content: impl Read) -> std::io::Result<String> {
     let (mut sum, mut length, mut part) = (crc32fast::Hasher::new(), 0u64, vec![0; 1 << 16]);
     loop {

@@ -58,7 +58,7 @@ pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Parses an array, or returns a description of the fault.
+/// Parses an array, or returns a description of the error.
 pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
     let cut = || "is truncated".to_string();
     let rest = bytes.strip_prefix(MAGIC).ok_or("is not a .npy file")?;
@@ -88,7 +88,7 @@ pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
     }
     let (order, word) = descr.split_at_checked(1).ok_or("has no type")?;
     let known = DTYPES.iter().find(|d| d.1 == word).map(|d| d.0);
-    // Integer types without a dtype, with their sizes in bytes; they are read as `i64`.
+    // NumPy's integer types that are no dtypes here, with their sizes in bytes; they are read as `i64`.
     let others = [("i2", 2), ("u2", 2), ("u8", 8)];
     let other = others.iter().find(|o| o.0 == word);
     let size = known.map(DType::size).or(other.map(|o| o.1));

@@ -61,7 +61,7 @@ fn header_and_order(
     // Large element sizes first, so that all are aligned.
     let mut order: Vec<&(String, Tensor)> = tensors.iter().collect();
     order.sort_by_key(|(name, t)| (Reverse(t.dtype().size()), name));
-    // Detaches cells, because another thread may change them between checksum and bytes.
+    // Detaches cells, so that no thread can change them between the computation of checksums and the write.
     let order: Vec<(&String, Tensor)> = order.into_iter().map(|(name, t)| (name, t.detach())).collect();
     let (mut header, mut notes, mut from) = (serde_json::Map::new(), notes.clone(), 0);
     for (name, t) in &order {
@@ -178,7 +178,7 @@ impl Reader {
     }
 }
 
-/// Describes the fault of a file. If the file is too short, names the incomplete tensor.
+/// Describes the error in a file. If the file is too short, names the incomplete tensor.
 fn describe_fault(bytes: &[u8], e: SafeTensorError) -> String {
     let header = || {
         let n = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);

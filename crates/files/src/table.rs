@@ -18,7 +18,8 @@ fn words(first: &[Cow<'_, str>]) -> bool {
     first.iter().all(|f| is_word(f))
 }
 
-/// Reads a table of numbers; a first line of words is a heading. One row or one column can be a list.
+/// Reads a table of numbers; a first line of words is a heading. If `rank` is 1, one row or one column is
+/// read as a list.
 pub(crate) fn read(path: &Path, rank: Option<usize>, whole: bool) -> Result<Tensor> {
     let Rows { cells: numbers, width, .. } = Rows::read(path, separator(path), words, "number")?;
     let height = numbers.len() / width.max(1);

@@ -11,7 +11,7 @@ use crate::nest::{Form, INLINED, Nest, Point, decompose, is_flat, lines};
 use crate::program::GpuProgram;
 use gradus_compile::{Access, Kernel, Operation, Text};
 
-/// Returns true if an access is contiguous and starts at a multiple of four elements.
+/// Returns true if an access is contiguous and its offset is a multiple of four elements.
 pub(crate) fn by_four(kernel: &Kernel, access: &Access) -> bool {
     access.layout.offset % 4 == 0 && is_flat(&kernel.axes, &access.layout)
 }
@@ -91,8 +91,8 @@ pub(crate) fn launch(
     b.finish_threads(items, limits)
 }
 
-/// Writes the lines of a thread that processes four indices from `first` on; `last` is the last index of the kernel.
-/// A lane is one of the four. Takes the values that are already computed for each lane.
+/// Writes the code of a thread that processes four indices from `first` on, one per lane. `last` is the last index of
+/// the kernel. `lanes` holds, for each lane, the values of the body that are already computed.
 pub(crate) fn lanes(
     b: &mut Build<'_>,
     nest: &Nest<'_>,

@@ -10,7 +10,7 @@ pub(crate) enum Int {
 }
 
 impl Int {
-    /// Converts a signed number to its bits.
+    /// Converts a signed number to a literal: keeps the lower 32 bits.
     pub(crate) fn signed(x: i64) -> Int {
         Int::Literal(x as u32)
     }
@@ -47,8 +47,8 @@ impl Int {
         match (self, other) {
             (Int::Literal(a), Int::Literal(b)) if *b != 0 => Int::Literal(a / b),
             (x, Int::Literal(1)) => x.clone(),
-            // A divisor of 0 is the extent of an axis without indices, so the quotient is not used. Compilers reject a
-            // division by a literal zero.
+            // If the divisor is 0, an axis has extent 0 and no thread uses the quotient. Returns 0, because compilers
+            // reject a division by a literal zero.
             (_, Int::Literal(0)) => Int::Literal(0),
             (a, b) => Int::Text(format!("({} / {})", a.text(), b.text())),
         }

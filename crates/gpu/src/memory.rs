@@ -1,5 +1,5 @@
-//! Writes loads and stores of elements of every dtype, in buffers of words. Registers have type `f32` for all floats,
-//! `i32` or `u32` for integers of up to 32 bits, two words for `i64`, and two floats for `c64`.
+//! Writes loads and stores of elements of every dtype, in buffers of 32-bit words. Registers have type `f32` for all
+//! floats, `bool`, `i32` or `u32` for integers of up to 32 bits, two words for `i64`, and two floats for `c64`.
 
 use crate::build::Build;
 use crate::dialect::Unit;
@@ -20,7 +20,7 @@ pub(crate) fn register(dtype: DType) -> Option<&'static str> {
     })
 }
 
-/// Returns the zero of a register for a dtype.
+/// Returns the literal 0 of the register type of a dtype.
 pub(crate) fn zero(dtype: DType) -> &'static str {
     match register(dtype) {
         Some("f32") => "0.0f",
@@ -64,7 +64,7 @@ pub(crate) fn to_word(dtype: DType, value: &str) -> String {
     }
 }
 
-/// Reads the element at an index of a buffer's memory.
+/// Returns an expression that reads the element at index `at` of a buffer.
 pub(crate) fn load(b: &Build<'_>, buffer: usize, at: &Int) -> String {
     let dtype = b.dtype(buffer);
     let (binding, unit) = b.binding(buffer);
@@ -88,7 +88,7 @@ pub(crate) fn load(b: &Build<'_>, buffer: usize, at: &Int) -> String {
     }
 }
 
-/// Reads four elements from an index that is a multiple of four.
+/// Returns expressions that read four elements from `at` on, which is a multiple of four.
 pub(crate) fn load_four(b: &mut Build<'_>, buffer: usize, at: &Int) -> [String; 4] {
     let dtype = b.dtype(buffer);
     let (binding, unit) = b.binding(buffer);
@@ -115,7 +115,7 @@ pub(crate) fn load_four(b: &mut Build<'_>, buffer: usize, at: &Int) -> [String; 
     })
 }
 
-/// Writes an element. A narrow element is merged into its word.
+/// Appends a statement that writes an element. An element smaller than a word is merged into its word.
 pub(crate) fn store(b: &mut Build<'_>, buffer: usize, at: &Int, value: &str) {
     let dtype = b.dtype(buffer);
     let (binding, unit) = b.binding(buffer);
@@ -148,7 +148,7 @@ pub(crate) fn store(b: &mut Build<'_>, buffer: usize, at: &Int, value: &str) {
     }
 }
 
-/// Writes four elements at an index that is a multiple of four.
+/// Appends statements that write four elements from `at` on, which is a multiple of four.
 pub(crate) fn store_four(b: &mut Build<'_>, buffer: usize, at: &Int, values: &[String]) {
     let dtype = b.dtype(buffer);
     let (binding, unit) = b.binding(buffer);

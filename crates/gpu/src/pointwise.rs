@@ -30,7 +30,8 @@ pub(crate) fn apply(scalar: Scalar, from: &[DType], args: &[String], to: DType) 
     }
 }
 
-/// Returns true if a float result must be fenced before it is added. Otherwise compilers may fuse or reassociate.
+/// Returns true if a result must pass through `f_fence` before it is added or subtracted. Without it, compilers may
+/// fuse a product and a sum, or reassociate sums.
 pub(crate) fn is_arithmetic(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::Pointwise(op) if matches!(op.name, "add" | "sub" | "mul" | "square" | "neg"))
 }
@@ -81,8 +82,9 @@ fn of_pointwise(op: &Pointwise, from: DType, args: &[String]) -> Result<String, 
             "neg" => Ok(format!("(-{a})")),
             "mul" | "div" => named("c"),
             "square" => Ok(format!("c_mul({a}, {a})")),
-            // Uses `f_zero`, not `f_bits(0u)`. If a branch depends on parameters only, some drivers recompile the kernel for
-            // the values of those parameters. They would then know the word that fences read, and remove the fences.
+            // Uses `f_zero`, not `f_bits(0u)`, so that no branch depends on parameters only. For such a branch, some
+            // drivers recompile the kernel with the parameters as constants. They would then know that word 0 of the
+            // parameters is 0, and remove the fences, which read it.
             "reciprocal" => Ok(format!("c_div(vec2<f32>(1.0f, f_zero({a}.x)), {a})")),
             "eq" => Ok(format!("({a}.x == {b}.x && {a}.y == {b}.y)")),
             "ne" => Ok(format!("!({a}.x == {b}.x && {a}.y == {b}.y)")),

@@ -55,9 +55,9 @@ pub(crate) struct Translation<'a> {
     pub(crate) program: GpuProgram,
     /// The number of each module.
     known: HashMap<Module, usize>,
-    /// The byte of the arena for the next check.
+    /// The offset in the arena of the word of the next check, in bytes.
     check: usize,
-    /// The first byte of the arena for temporaries of a step.
+    /// The offset in the arena from which temporaries of steps can be placed, in bytes.
     pub(crate) free: usize,
 }
 
@@ -70,13 +70,13 @@ fn checks(plan: &Plan) -> usize {
         }
         _ => 0,
     };
-    // Loops with more iterations than are recorded run on the host, so a larger number is not needed.
+    // `scan` records at most 2¹³ commands per loop; longer loops run on the host and need no checks here.
     plan.steps.iter().map(one).fold(0, usize::saturating_add).min(1 << 16)
 }
 
 impl Translation<'_> {
-    /// Appends the commands of a step of a plan, or returns the reason why there are none. `own` is the same step with the
-    /// numbers of the program's buffers, which differ from those of the plan inside of loops.
+    /// Appends the commands of a step of a plan, or returns the reason why there are none. `own` is the same step with
+    /// the buffer numbers of the program, which inside loops differ from those of the plan.
     pub(crate) fn step(
         &mut self,
         at: usize,
@@ -98,8 +98,8 @@ impl Translation<'_> {
         done
     }
 
-    /// Appends the commands of a step, with copies in place of some buffers. The copies are temporaries, which share a
-    /// binding.
+    /// Appends the commands of a step, with copies in place of these buffers. Copies are temporaries, so they share one
+    /// binding. Results are copied back afterwards.
     fn staged(
         &mut self,
         at: usize,
@@ -136,13 +136,13 @@ impl Translation<'_> {
         let mut all: Vec<usize> = reads.iter().chain(&writes).copied().filter(is_own).collect();
         all.sort_unstable();
         all.dedup();
-        // Two bindings are for small tensors and temporaries.
+        // Two bindings are reserved: one for the heap of small tensors, one for the arena.
         let most = (self.limits.bindings as usize).saturating_sub(2);
         let memories: BTreeSet<Memory> = all.iter().map(|b| self.program.memory(*b)).collect();
         if memories.len() <= most {
             return Vec::new();
         }
-        // Copies operands rather than results, which would be written twice, and smaller buffers rather than larger ones.
+        // Copies operands first, because results are copied twice; and among these, smaller buffers first.
         let mut order: Vec<usize> = all.into_iter().filter(|b| !shares_memory(&self.program, *b)).collect();
         order.sort_by_key(|b| (writes.contains(b), self.program.buffers[*b].bytes(), *b));
         order.truncate(memories.len() - most);
@@ -276,7 +276,7 @@ fn shares_memory(program: &GpuProgram, buffer: usize) -> bool {
         .any(|(k, donor)| donor.is_some_and(|i| program.outputs[k] == buffer || program.inputs[i] == buffer))
 }
 
-/// The lengths of the lists of a program at some time.
+/// The state of a translation, to which it can be rolled back.
 pub(crate) struct Mark {
     modules: usize,
     commands: usize,

@@ -53,7 +53,7 @@ pub trait AttrField: Sized {
     fn absent() -> Option<Self> {
         None
     }
-    /// Returns true if the printer omits the field.
+    /// Returns true if the field has its default value, so that the printer omits it.
     fn is_absent(&self) -> bool {
         false
     }
@@ -117,7 +117,7 @@ impl AttrField for Option<usize> {
     }
 }
 
-/// A flag that the text gives only if it is set.
+/// A flag that is false by default; the text shows it only if it is true.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mark(pub bool);
 
@@ -136,7 +136,7 @@ impl AttrField for Mark {
     }
 }
 
-/// Returns the name and data of a field, or `None` if the text omits it.
+/// Returns the name and value of a field, or `None` if the printer omits it.
 #[doc(hidden)]
 pub fn written<T: AttrField>(name: &'static str, field: &T) -> Option<(&'static str, Attr)> {
     (!field.is_absent()).then(|| (name, field.to_attr()))

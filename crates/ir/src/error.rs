@@ -64,7 +64,7 @@ pub enum Kind {
         index: i64,
         /// The extent of the axis.
         extent: usize,
-        /// If true, negative indices count from the end.
+        /// If true, negative indices down to `-extent` are valid.
         from_end: bool,
     },
     /// An argument that is out of its range.
@@ -213,7 +213,8 @@ impl Error {
         self
     }
 
-    /// Adds the operation that the user called around the failing op, whose operands stay.
+    /// Prepends the operation that the user called, unless it is the failing op itself. Keeps the operands of the
+    /// failing op.
     pub fn called(mut self, name: &str) -> Error {
         if self.0.ops.first().is_some_and(|op| op != name) {
             self.0.ops.insert(0, name.to_string());
@@ -221,8 +222,8 @@ impl Error {
         self
     }
 
-    /// Replaces operands and source location by those of the call that the failing op was recorded for, and adds
-    /// the call's name.
+    /// Adds the call for which the failing op was recorded: its name and source location, and its operands unless it
+    /// has the same name as the outermost operation so far.
     pub fn of(mut self, origin: &Origin) -> Error {
         self.0.line = origin.line().cloned();
         if self.0.ops.first().is_none_or(|op| op != origin.name()) {
@@ -237,7 +238,8 @@ impl Error {
         self
     }
 
-    /// Sets the caller's source location. Callers are added from the inside out, so the outermost one is kept.
+    /// Sets the source location of the caller. Callers set it from the inside out, so the location of the outermost
+    /// remains.
     pub fn at(mut self, location: &'static Location<'static>) -> Error {
         self.0.location = Some(location);
         self

@@ -11,7 +11,7 @@ pub const MOST_BYTES: usize = match 1usize.checked_shl(40) {
     None => isize::MAX as usize,
 };
 
-/// Smaller requests are granted without asking the allocator.
+/// Requests up to this size are accepted without asking the allocator.
 const LARGE_BYTES: usize = 1 << 28;
 
 /// Returns an error if memory cannot hold `bytes` bytes; an allocation that fails later would abort the process.

@@ -1,4 +1,4 @@
-//! Base64: bytes in the text of tokeniser files, and of embeddings in answers of a server.
+//! Encodes base64, for bytes in tokeniser files and for embeddings in responses of the server.
 
 /// Encodes bytes in base64, with padding.
 pub fn encode(bytes: &[u8]) -> String {

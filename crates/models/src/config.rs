@@ -340,7 +340,7 @@ impl Config {
             rope: usize::from(gemma3 && windowed),
             scale,
         };
-        let attention_bias = json.flag("attention_bias", false) && !architecture.contains("stral");
+        let attention_bias = json.flag("attention_bias", false) && !matches!(architecture, "mistral" | "mixtral");
         let qwen2 = architecture == "qwen2";
         let silu = json.activation(&["hidden_activation", "hidden_act"], Activation::GeluTanh);
         let caps = |key: &str| if sandwich { json.positive(key) } else { Ok(None) };
@@ -425,7 +425,8 @@ impl Config {
         })
     }
 
-    /// Returns the divisors of the rates of layers without a window; `None` if no scaling changes them.
+    /// Returns the divisor that scaling applies to the rotation frequency of each pair of features, in layers
+    /// without a window. Returns `None` if no frequency is scaled.
     pub fn rope_factors(&self) -> Option<Vec<f32>> {
         self.ropes.first().and_then(Rope::divisors)
     }

@@ -15,7 +15,7 @@ use gradus_nn::Param;
 
 /// Builds the model from weights by name. The error lists all weights that do not fit.
 pub(crate) fn load(config: Config, weights: &Weights) -> Result<Decoder> {
-    // Names have no prefix in files of the model without its head.
+    // Names have no prefix in files of the model without its output projection, `lm_head`.
     let plain = Loader::new(weights);
     let is_plain = plain.has("wte.weight") && !plain.has("transformer.wte.weight");
     let mut l = plain;

@@ -106,8 +106,8 @@ pub fn examples(names: &[&str], context: usize) -> Result<Tensors> {
     Tensors::new(vec![Tensor::from_slice(&contexts, [targets.len(), context]), Tensor::from(targets)])
 }
 
-/// Splits the lines of a text into names for training and about one in ten for testing. The choice is by a
-/// hash, so that it does not change when names are added.
+/// Splits the lines of a text into names for training and for testing, about one in ten. A hash of the name
+/// decides, so a name stays in its part when other names are added.
 pub fn split(text: &str) -> (Vec<&str>, Vec<&str>) {
     let hash = |name: &str| name.bytes().fold(5381u32, |h, b| h.wrapping_mul(33) ^ u32::from(b));
     text.lines().map(str::trim).filter(|n| !n.is_empty()).partition(|n| !hash(n).is_multiple_of(10))

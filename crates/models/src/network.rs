@@ -117,7 +117,7 @@ impl Stack {
 /// A mixture of gated networks. A router chooses some of them for each token; their results are added with
 /// its weights.
 pub struct Experts {
-    /// The router: a score of each expert.
+    /// The router: computes a score for each expert.
     pub gate: Projection,
     /// Projections whose results go through the activation and multiply `up`.
     pub gate_proj: Stack,

@@ -149,8 +149,8 @@ impl Session {
         }
     }
 
-    /// Begins with an empty cache. A failed text leaves NaN in its slot. Masked positions are multiplied by
-    /// zero, which does not remove NaN, so the next text in the slot would fail too.
+    /// Replaces the cache by an empty one, because a failed text leaves NaN in its slot. Masked positions are
+    /// multiplied by zero, which does not remove NaN, so the next text in the slot would fail too.
     fn clear(&mut self) {
         self.cache = self.model.cache(self.slots(), self.cache.capacity);
         self.plans.clear();

@@ -8,7 +8,8 @@ use std::panic::Location;
 /// The source folder of this crate, as it appears in locations.
 const SOURCES: &str = file!().split_at(file!().len() - "caller.rs".len()).0;
 
-/// Returns the error at the caller's location, unless it arose in the caller's own code.
+/// Sets the caller's location in an error that has no location or that arose inside this crate. Returns other
+/// errors unchanged.
 pub(crate) fn at_caller(e: Error, caller: &'static Location<'static>) -> Error {
     let own = e.location().is_none_or(|p| p.file().starts_with(SOURCES));
     if own { e.at(caller) } else { e }

@@ -25,7 +25,8 @@ pub fn trunc_normal(
     high: f64,
     g: &Generator,
 ) -> Tensor {
-    // Computed in `f64` on the CPU, because not every device has that dtype.
+    // Computed in `f64` on the CPU, because not every device has that dtype. The offset moves each number to
+    // the middle of its interval of width 2⁻²⁴, so that none is 0.
     let u = Device::CPU.with(|| g.rand(shape)).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64;
     truncated(&u, mean, std, low, high).to_dtype(DType::F32).to(Device::default())
 }
@@ -40,8 +41,9 @@ pub fn truncated(u: &Tensor, mean: f64, std: f64, low: f64, high: f64) -> Tensor
     ((u * (&b - &a) + &a).erfinv() * (root2 * std) + mean).clamp(low, high)
 }
 
-/// Returns the number of inputs of each output (fan-in), and of outputs of each input (fan-out). The first
-/// axis of a weight is the outputs, the second the inputs, all others positions of a kernel.
+/// Returns the fan-in (the number of inputs of each output) and the fan-out (the number of outputs of each
+/// input). Axis 0 of a weight indexes the outputs, axis 1 the inputs, and all other axes the positions of a
+/// kernel.
 pub fn fans(shape: &Shape) -> (usize, usize) {
     let positions: usize = shape.iter().skip(2).product();
     let at = |axis: usize| shape.get(axis).copied().unwrap_or(1);
@@ -99,7 +101,7 @@ impl Gain {
     }
 }
 
-/// Returns the standard deviation of He's distributions, gain / √fan.
+/// Returns the standard deviation of Kaiming He's distributions, gain / √fan.
 pub fn kaiming_std(shape: &Shape, fan: Fan, gain: f64) -> f64 {
     let (inputs, outputs) = fans(shape);
     let fan = if fan == Fan::In { inputs } else { outputs };
@@ -112,12 +114,12 @@ pub fn xavier_std(shape: &Shape, gain: f64) -> f64 {
     gain * (2.0 / (inputs + outputs).max(1) as f64).sqrt()
 }
 
-/// Returns the bound of the uniform distribution around 0 with a standard deviation.
+/// Returns the number `b` for which the uniform distribution on `-b..b` has this standard deviation.
 pub fn bound(std: f64) -> f64 {
     3f64.sqrt() * std
 }
 
-/// He's normal distribution: standard deviation gain / √fan-in.
+/// Draws from Kaiming He's normal distribution: standard deviation gain / √fan-in.
 #[track_caller]
 pub fn kaiming_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
     let shape = shape.into();
@@ -125,7 +127,7 @@ pub fn kaiming_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Ten
     normal(shape, 0.0, std, g)
 }
 
-/// He's uniform distribution, with the same standard deviation.
+/// Draws from Kaiming He's uniform distribution, with the standard deviation of [`kaiming_normal`].
 #[track_caller]
 pub fn kaiming_uniform(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
     let shape = shape.into();
@@ -133,7 +135,7 @@ pub fn kaiming_uniform(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Te
     uniform(shape, -bound, bound, g)
 }
 
-/// Glorot's normal distribution: standard deviation gain · √(2 / (fan-in + fan-out)).
+/// Draws from Glorot's normal distribution: standard deviation gain · √(2 / (fan-in + fan-out)).
 #[track_caller]
 pub fn xavier_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
     let shape = shape.into();
@@ -141,7 +143,7 @@ pub fn xavier_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tens
     normal(shape, 0.0, std, g)
 }
 
-/// Glorot's uniform distribution, with the same standard deviation.
+/// Draws from Glorot's uniform distribution, with the standard deviation of [`xavier_normal`].
 #[track_caller]
 pub fn xavier_uniform(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
     let shape = shape.into();

@@ -242,7 +242,7 @@ impl Sampling {
 }
 
 /// Returns the index of the first of the largest numbers. Returns `None` if there are no numbers, if one is
-/// NaN, or if the largest is a zero: then the signs of zeros decide.
+/// NaN, or if the largest is 0. The caller then compares with `total_cmp`, which orders -0.0 below 0.0.
 fn first_largest(numbers: &[f32]) -> Option<usize> {
     // Number of maxima that the compiler keeps in vector registers.
     const LANES: usize = 32;

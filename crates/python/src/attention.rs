@@ -6,8 +6,8 @@ use crate::value::T;
 use gradus::{AttentionOptions, Error};
 use pyo3::prelude::*;
 
-/// softmax(q kᵀ scale) v, where scale is 1 / sqrt(d) unless given, with a mask of booleans or of numbers to
-/// add.
+/// Computes softmax(q kᵀ scale) v. `scale` is 1 / sqrt(d) by default. The mask has booleans, or numbers that
+/// are added to the scores.
 ///
 /// Two keywords have no counterpart in PyTorch. With `window`, query i sees only the last `window` keys up to
 /// i. With `softcap`, scores s become softcap tanh(s / softcap) before the mask.
@@ -65,7 +65,8 @@ pub(crate) fn rope_at(py: Python<'_>, input: T, positions: T, base: f64) -> PyRe
     result(py, &input.0, |x| x.rope_at(&positions.0, base))
 }
 
-/// `rope` by tables of cosines and sines, one entry for each feature or for each pair of features.
+/// Applies `rope` with tables of cosines and sines, which have one entry for each feature or for each pair of
+/// features.
 ///
 /// The tables broadcast to the shape of the input on the other axes, and receive gradients.
 #[doc = example!(rope_with)]

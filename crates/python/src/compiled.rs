@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One compiled program. Its results are, in this order: 1 those of the function, 2 new values of changed
-/// arguments, 3 gradients that are replaced, 4 tensors assigned to outside locations, 5 tensors stored in
-/// outside containers.
+/// One compiled program. Its results are, in this order: (1) the results of the function, (2) new values of
+/// changed arguments, (3) gradients that are replaced, (4) tensors assigned to outside locations, (5) tensors
+/// stored in outside containers.
 pub(crate) struct CompiledProgram {
     pub(crate) arguments: Tree,
     pub(crate) types: Vec<Aval>,
@@ -24,12 +24,13 @@ pub(crate) struct CompiledProgram {
     pub(crate) guards: Guards,
     /// For each argument, the index of the first one that is the same tensor. Empty if all differ.
     pub(crate) twins: Vec<usize>,
-    /// Arguments (by number) that are leaves, and that the function also reads from outside. It was traced
-    /// with the leaves themselves.
+    /// Arguments (by number) that are leaves, and that the function also reads from outside. For these the
+    /// function was traced with the leaf itself.
     pub(crate) found_outside: Vec<(usize, Tensor)>,
-    /// Arguments (by number) that the program changes in place; their new values are results 2.
+    /// Arguments (by number) that the program changes in place; their new values are group (2) of the
+    /// results.
     pub(crate) changed: Vec<usize>,
-    /// Gradients that the program reads or changes; those that it replaces are results 3.
+    /// Gradients that the program reads or changes; those that it replaces are group (3) of the results.
     pub(crate) gradients: Vec<Gradient>,
     /// For each argument: true if it required gradients, and true if it was a leaf. `None` if the program
     /// does not depend on that.
@@ -37,9 +38,10 @@ pub(crate) struct CompiledProgram {
     /// For each cell: true if it required gradients. After a change the program does not apply.
     pub(crate) required: Vec<bool>,
     pub(crate) hooks: Hooks,
-    /// Outside locations to which the function assigns other tensors; these tensors are results 4.
+    /// Outside locations to which the function assigns other tensors; these tensors are group (4) of the
+    /// results.
     pub(crate) rebound: Vec<Rebound>,
-    /// Tensors that the function stored in outside containers; their values are results 5.
+    /// Tensors that the function stored in outside containers; their values are group (5) of the results.
     pub(crate) left: Vec<Py<PyTensor>>,
     /// If true, the program contains a backward pass.
     pub(crate) differentiates: bool,
@@ -226,7 +228,7 @@ impl CompiledProgram {
         other.unwrap_or(gradus::Device::CPU) == self.compiled.device()
     }
 
-    /// Returns true if the program writes to tensors that arguments may be views of.
+    /// Returns true if the program writes to tensors, of which arguments may be views.
     pub(crate) fn writes(&self) -> bool {
         !self.changed.is_empty() || !self.twins.is_empty() || !self.compiled.written().is_empty()
     }
@@ -296,15 +298,15 @@ impl CompiledProgram {
             if !recorded {
                 return self.compiled.run(&ins);
             }
-            // Recorded as one operation for backward passes.
-            // Written cells are passed by their current value; parameters as copies that gradients flow
-            // through.
+            // Runs as one recorded operation for backward passes. Cells that are written are passed as
+            // copies, through which gradients flow, if they require gradients, and as detached values
+            // otherwise.
             let now = |t: &Tensor| match written.iter().any(|w| w.is_same(t)) {
                 true if t.requires_grad() => t.copied(),
                 true => t.detach(),
                 false => t.clone(),
             };
-            // The state of a generator on the CPU is moved to the device.
+            // Small cells, such as the state of a generator, may be on the CPU; they are moved to the device.
             let is_generator_state = |t: &Tensor| t.numel() > 1 && t.numel() * t.dtype().size() <= 16;
             let here = |t: Tensor| if is_generator_state(&t) { t.to(self.compiled.device()) } else { t };
             let cells: Vec<Tensor> = self.compiled.cells().iter().map(now).map(here).collect();
@@ -382,8 +384,8 @@ impl CompiledProgram {
     }
 }
 
-/// Returns true if an argument must be one leaf with the same tensor read from outside: if the program
-/// writes, or if it differentiates and the leaf requires gradients.
+/// Returns true if an argument that the function also reads from outside must be the same leaf in every call.
+/// This is so if the program writes, or if it differentiates and the leaf requires gradients.
 pub(crate) fn may_share(t: &Tensor, differentiates: bool, writes: bool) -> bool {
     t.is_cell() && (writes || (differentiates && t.requires_grad()))
 }

@@ -23,7 +23,8 @@ thread_local! {
     static TRACED: Cell<Device> = const { Cell::new(Device::CPU) };
 }
 
-/// Set when a device other than the CPU is first requested. Until then no check is needed.
+/// True after a device other than the CPU was requested. Until then all tensors are on the CPU, and nothing
+/// is looked up.
 static OTHER_DEVICES_USED: AtomicBool = AtomicBool::new(false);
 
 /// Returns true if tensors can be on devices other than the CPU.
@@ -111,7 +112,8 @@ pub(crate) fn moved(t: Tensor, device: Device) -> Tensor {
     if t.device() == device || t.is_traced() { t } else { t.to(device) }
 }
 
-/// Converts and moves a tensor, converting on the CPU, because devices may lack wide dtypes.
+/// Converts and moves a tensor. Converts on the CPU if the tensor is there or moves there, because other
+/// devices may lack wide dtypes.
 pub(crate) fn converted(t: &Tensor, dtype: DType, device: Device) -> Tensor {
     let cast = |t: &Tensor| if t.dtype() == dtype { t.clone() } else { t.to_dtype(dtype) };
     if device.is_cpu() { cast(&t.to(device)) } else { cast(t).to(device) }
@@ -145,8 +147,8 @@ pub(crate) fn object(py: Python<'_>, device: Device) -> PyResult<Bound<'_, PyAny
     Ok(made)
 }
 
-/// Returns the first device other than the CPU of tensors in arguments, including lists and tuples. `None` if
-/// there is no tensor.
+/// Returns the device of the tensors among the arguments, including those in lists and tuples: the first
+/// device that is not the CPU, else the CPU. Returns `None` if there is no tensor.
 fn operands(args: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<Device>> {
     let mut found = None;
     for arg in args.try_iter()? {
@@ -190,8 +192,8 @@ pub(crate) fn _call_near<'py>(
     f.call(args, Some(kwargs))
 }
 
-/// Calls a function so that tensors which it makes without `device=` are on a device; `None` is the caller's
-/// default.
+/// Calls a function so that tensors which it makes without `device=` are on a device. `None` selects the
+/// default device of this thread.
 #[pyfunction]
 pub(crate) fn _call_on<'py>(
     device: Option<&Bound<'py, PyAny>>,

@@ -1,7 +1,8 @@
 //! Shares memory with other libraries by DLPack.
 //!
-//! An exported capsule holds a clone of the storage, which keeps it alive and prevents writes. An imported
-//! tensor owns the exported structure, and calls its deleter when the last tensor of that memory is dropped.
+//! An exported capsule holds a clone of the storage. The clone keeps the memory alive, and Gradus writes only
+//! to storages that are not shared. An imported tensor owns the exported structure, and calls its deleter
+//! when the last tensor of that memory is dropped.
 
 use crate::error::{raise, type_error};
 use gradus::mem::Storage;
@@ -191,12 +192,12 @@ enum ImportedTensor {
 // SAFETY: DLPack's deleters may be called from any thread; those of Python libraries acquire the GIL
 // themselves.
 unsafe impl Send for ImportedTensor {}
-// SAFETY: a shared reference gives no access.
+// SAFETY: a shared reference gives no access to the structure.
 unsafe impl Sync for ImportedTensor {}
 
 impl Drop for ImportedTensor {
     fn drop(&mut self) {
-        // With the GIL, which deleters of Python objects expect.
+        // Acquires the GIL, which the deleters of Python objects need.
         Python::attach(|_| {
             // SAFETY: we own the structure that the capsule contained, and drop runs once.
             unsafe {
@@ -255,6 +256,8 @@ pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
     unsafe { shared(&*tensor, taken, copy) }
 }
 
+/// Makes a tensor of an imported array: of its memory, or of a copy.
+///
 /// # Safety
 ///
 /// `tensor` is an exported structure, and lives as long as `taken`.
@@ -277,7 +280,7 @@ unsafe fn shared(tensor: &DlTensor, taken: ImportedTensor, copy: bool) -> PyResu
     let extents: Vec<usize> = shape.iter().map(|&d| usize::try_from(d).unwrap_or(0)).collect();
     let aval = Aval::new(dtype, Shape::from(extents));
     let strides = strides.unwrap_or_else(|| aval.shape.strides().iter().map(|&s| s as i64).collect());
-    // Range of bytes used.
+    // The first and the last element that the strides reach, relative to the start.
     let size = dtype.size() as i64;
     let (mut first, mut last) = (0i64, 0i64);
     for (d, s) in shape.iter().zip(&strides) {

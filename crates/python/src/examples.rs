@@ -1,6 +1,6 @@
 //! Examples of functions and methods, by name. Written by python/examples.py. Do not edit.
 
-/// The end of a docstring.
+/// The example of a function or method, which is appended to its docstring.
 #[rustfmt::skip]
 macro_rules! example {
     (abs) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.abs()\ntensor([0.2500, 0.5000])" };

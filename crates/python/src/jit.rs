@@ -221,14 +221,15 @@ enum CachedProgram {
     Nothing,
 }
 
-/// Issues a warning at the function's call.
+/// Issues a warning with the location of the call of the function.
 fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
     let text = std::ffi::CString::new(text)?;
     PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyUserWarning>(), &text, 1)
 }
 
-/// Determines how a reassigned location is read. If the tensor there is an input of the program, the program
-/// keeps its cell, and the tensor, which other code may use, gets a copy.
+/// Determines how the function reads a location that it reassigns. If the tensor there is an input of the
+/// program, the program keeps the cell. The tensor gets a copy of the cell, because other code may use the
+/// tensor.
 fn read_of(
     py: Python<'_>,
     location: Py<Guard>,
@@ -271,7 +272,7 @@ struct Traced {
     found: TraceEffects,
 }
 
-/// Effects of a function outside; locations without the values assigned to them.
+/// Effects of a function outside of its arguments. Locations are stored without the values assigned to them.
 type TraceEffects = OutsideEffects<(Py<Guard>, Option<Py<PyTensor>>)>;
 
 impl Trace<'_, '_> {
@@ -361,8 +362,8 @@ impl Trace<'_, '_> {
         Ok((outs, Traced { results, changed, gradients, depends, differentiates, found }))
     }
 
-    /// Relates arguments inside the trace as they are outside: the same tensor, or views of another one.
-    /// Returns for each argument whether it is unrelated to all others.
+    /// Relates arguments inside the trace as they are related outside: the same tensor, or views of one
+    /// tensor. Returns for each argument true if it is unrelated to all others.
     fn relate(&self, inside: &[Option<Bound<'_, PyTensor>>]) -> PyResult<Vec<bool>> {
         let py = self.f.py();
         let mut alone = vec![true; self.objects.len()];
@@ -509,8 +510,8 @@ impl PyJit {
         Ok(self.program(&all(args, kwargs)?)?.0.compiled.explain())
     }
 
-    /// Copies and pickles contain the function, which is compiled again. An object that the function's module
-    /// holds under the function's name is pickled by that name.
+    /// Copies and pickles contain the function, which is compiled again. If the function's module contains
+    /// this object under the function's name, it is pickled by that name.
     fn __reduce__<'py>(slf: &Bound<'py, PyJit>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, f) = (slf.py(), slf.get().f.bind(slf.py()));
         let name = (f.getattr("__module__").ok(), f.getattr("__qualname__").ok());

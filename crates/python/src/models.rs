@@ -94,7 +94,7 @@ fn format_of(name: &str) -> PyResult<Format> {
     })
 }
 
-/// Quantises floats; returns the bytes, and the rms, relative and largest difference.
+/// Quantises floats. Returns the bytes and the error: its root mean square, relative and largest value.
 #[pyfunction]
 pub(crate) fn _quantize(py: Python<'_>, x: T, format: &str) -> PyResult<(PyTensor, [f64; 3])> {
     let format = format_of(format)?;
@@ -108,7 +108,7 @@ pub(crate) fn _dequantize(bytes: T, format: &str) -> PyResult<PyTensor> {
     PyTensor::out(raise(gradus::dequantize(&bytes.0, format_of(format)?).check().cloned())?)
 }
 
-/// Writes a model in another form; returns a report if it was quantised.
+/// Converts a model to another file format. Returns a report if it was quantised.
 #[pyfunction]
 pub(crate) fn _convert(
     py: Python<'_>,
@@ -163,7 +163,7 @@ impl PyLanguageModel {
         Ok(PyLanguageModel(Mutex::new(model)))
     }
 
-    /// Generates text after a prompt; returns it and the reason of its end.
+    /// Generates text after a prompt. Returns the text and the reason why generation ended.
     fn generate(
         &self,
         py: Python<'_>,
@@ -174,7 +174,8 @@ impl PyLanguageModel {
         self.run(py, each, |m, hear| m.generate(&prompt, &settings.options(), &settings.stop, hear))
     }
 
-    /// Generates the answer to a conversation of roles and contents; returns it and the reason of its end.
+    /// Generates the answer to a conversation of roles and contents. Returns the answer and the reason why
+    /// generation ended.
     fn chat(
         &self,
         py: Python<'_>,
@@ -195,7 +196,7 @@ impl PyLanguageModel {
         raise(self.lock().tokenizer.decode(&tokens))
     }
 
-    /// Generates tokens after others; returns them and the reason of their end.
+    /// Generates tokens after others. Returns the new tokens and the reason why generation ended.
     fn generate_tokens(
         &self,
         py: Python<'_>,
@@ -212,14 +213,14 @@ impl PyLanguageModel {
         Ok((new, format!("{:?}", raise(finish)?).to_lowercase()))
     }
 
-    /// Computes the logits of the token that follows tokens. Positions that the cache holds are not computed
+    /// Computes the logits of the token after `tokens`. Positions that the cache holds are not computed
     /// again.
     fn logits_after(&self, py: Python<'_>, tokens: Vec<i64>) -> PyResult<PyTensor> {
         let logits = raise(py.detach(|| self.lock().engine.logits_after(&tokens)))?;
         PyTensor::out(Tensor::from(logits))
     }
 
-    /// Computes the logits at every position of tokens.
+    /// Computes the logits at every position of `tokens`.
     fn logits(&self, py: Python<'_>, tokens: Vec<i64>) -> PyResult<PyTensor> {
         let logits = py.detach(|| {
             let model = self.lock().engine.shared();

@@ -80,7 +80,7 @@ trait Extremes {
     fn min_keepdim_as(&self, dim: Dim) -> Tensor;
 }
 
-/// Returns the error for the maximum of no elements.
+/// Returns an error if an axis to reduce has no elements.
 fn no_elements(x: &Tensor, dim: &Dim) -> Option<Error> {
     let axes = dim.resolve(x.rank()).ok()?;
     let empty = axes.into_iter().any(|a| x.shape()[a] == 0);
@@ -114,7 +114,7 @@ fn extreme(x: &Tensor, axis: isize, keepdim: bool, largest: bool) -> (Tensor, Te
     if keepdim { (values, kept) } else { (values.squeeze(axis), positions) }
 }
 
-/// Returns two results as a named tuple of PyTorch's.
+/// Returns two results as the named tuple of PyTorch with this name.
 fn pair<'py>(py: Python<'py>, kind: &str, two: (Tensor, Tensor)) -> PyResult<Bound<'py, PyAny>> {
     static RESULTS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = RESULTS.get_or_try_init(py, || py.import("gradus._results").map(Bound::unbind))?;
@@ -375,7 +375,8 @@ impl PyTensor {
         let (values, indices) = x.topk(at + 1, a, false);
         let (mut values, mut indices) = (values.narrow(a, at, 1), indices.narrow(a, at, 1));
         if x.dtype().is_differentiable() {
-            // The maximum is NaN if any element is, and its position is that of the first NaN.
+            // If an element is NaN, the maximum is NaN too and `argmax` is its position: then the median is
+            // that NaN.
             indices = x.max(a).unsqueeze(a).is_nan().select(&x.argmax(a).unsqueeze(a), &indices);
             values = x.gather(a, &indices);
         }

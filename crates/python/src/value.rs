@@ -138,7 +138,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Count {
     }
 }
 
-/// `dim=`: all axes, one, or several.
+/// The argument `dim`: all axes (`None` or an empty list), one, or several.
 #[derive(Clone)]
 pub(crate) struct Dim(pub(crate) Option<Vec<isize>>);
 

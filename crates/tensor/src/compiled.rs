@@ -18,7 +18,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A way to run a program, for example with timing.
+/// A function that runs a program: `Ready::run`, or one that also measures times.
 type Run<'a> = &'a mut dyn FnMut(&Ready, &mut Vec<Argument>) -> Result<Vec<Storage>>;
 
 /// A function compiled at the types of its arguments, for the device that they are on.
@@ -31,7 +31,7 @@ pub struct Compiled {
     device: Device,
 }
 
-/// Operation counts of a run.
+/// Counts of operations, bytes and iterations of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// Scalar operations.
@@ -44,9 +44,8 @@ pub struct Measured {
 
 /// Compiles a function at the types of these tensors.
 ///
-/// Each run reads the current values of the cells that the function reads. Cells that it writes are updated
-/// at the end of a run, in place where no other tensor shares their value. Any other tensor from outside is a
-/// constant.
+/// Each run reads the current values of the cells that the function reads. Cells that it writes are updated at the end
+/// of a run, in place if no other tensor shares their memory. Any other captured tensor is a constant.
 ///
 /// ```
 /// use gradus_tensor::{All, Tensor, compile};
@@ -113,8 +112,8 @@ fn compile_at<R: Outputs>(
     Compiled::new(traced, types, device)
 }
 
-/// Chooses the device of a function: `device`, the first device other than the CPU among its arguments, else
-/// the first one among captured tensors. A function without operands runs on the default device.
+/// Chooses the device of a function: `device` (the first device other than the CPU among its arguments), else the first
+/// such device among captured tensors, else the CPU. A function without operands runs on the default device.
 fn device_for(device: Option<Device>, arguments: usize, captured: &[Tensor]) -> Device {
     let none = || if arguments == 0 && captured.is_empty() { Device::default() } else { Device::CPU };
     device.or_else(|| first_other_device(&captured.iter().collect::<Vec<_>>())).unwrap_or_else(none)
@@ -143,7 +142,7 @@ impl Compiled {
         self.device
     }
 
-    /// Returns the graph; its inputs are the function's arguments, then the cells.
+    /// Returns the graph; its inputs are the function's arguments, then the captured tensors.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.traced.graph
     }
@@ -153,7 +152,8 @@ impl Compiled {
         &self.traced.written
     }
 
-    /// Returns the cells that the function reads or writes, in the order of their inputs.
+    /// Returns the captured tensors in the order of their inputs: cells that the function reads or writes, and
+    /// constants on other devices.
     pub fn cells(&self) -> &[Tensor] {
         &self.traced.captured
     }
@@ -219,8 +219,8 @@ impl Compiled {
         self.run_on(ins).map_err(|e| e.or_at(location))
     }
 
-    /// Runs the function with arguments by name, in any order. The names are those of [`compile_named`], or
-    /// `x`, `y` and so on.
+    /// Runs the function with named arguments, in any order. The names are those of [`compile_named`], else `x`, `y`
+    /// and so on.
     #[track_caller]
     pub fn run_named(&self, ins: &[(&str, &Tensor)]) -> Result<Vec<Tensor>> {
         let location = Location::caller();
@@ -240,7 +240,8 @@ impl Compiled {
         let mut taken = loop {
             match self.gather(ins)? {
                 Ok(taken) => break taken,
-                // Waits without holding any value that the other thread may need.
+                // Another thread has taken the value of a cell: waits for it, without holding the values of other
+                // cells.
                 Err(elsewhere) => elsewhere.wait(),
             }
         };
@@ -314,8 +315,7 @@ impl Compiled {
     }
 }
 
-/// Puts tensors with names into the order of these names. Returns an error if one is missing, unknown or
-/// occurs twice.
+/// Returns tensors in the order of `names`. Returns an error if a name is missing, unknown or occurs twice.
 pub fn in_order<'t>(names: &[&str], given: &[(&str, &'t Tensor)]) -> Result<Vec<&'t Tensor>> {
     let accepted = || format!("the arguments are {names:?}");
     if let Some((unknown, _)) = given.iter().find(|(name, _)| !names.contains(name)) {
@@ -394,7 +394,7 @@ impl Drop for TakenInputs {
     }
 }
 
-/// A function that is compiled at its first call with arguments of new types.
+/// A function that is compiled once for each combination of argument types and devices.
 pub struct Jit<F> {
     f: F,
     names: Vec<String>,

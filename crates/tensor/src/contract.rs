@@ -9,7 +9,8 @@ use gradus_ir::ops::dot::Dot;
 use gradus_ir::{DType, Error, Result};
 use std::collections::{HashMap, HashSet};
 
-/// Largest rank whose labels a contraction compares in pairs. Above it, axes of extent 1 are dropped first.
+/// Largest rank of an operand that is contracted as it is. Above it, `dot_labels` drops axes of extent 1 first, because
+/// a contraction compares all pairs of labels.
 const LABELLED: usize = 16;
 
 /// Returns labels for batch axes.
@@ -24,16 +25,16 @@ impl Tensor {
         let dtype = self.dtype().promote(other.dtype());
         let dtype = if dtype == DType::Bool { DType::I64 } else { dtype };
         let (a, b) = (self.to_dtype(dtype), other.to_dtype(dtype));
-        // Not a closure: inside one, `track_caller` would lose the caller's line.
+        // Not in a closure: there, `#[track_caller]` would lose the caller's location.
         match a.dot_reduced(&b, [lhs, rhs, out]) {
             Some(product) => product,
             None => apply1(Dot::new(lhs, rhs, out), &[&a, &b]),
         }
     }
 
-    /// Contracts operands of high rank after dropping axes of extent 1, and all but one axis of extent 0. The
-    /// number of elements then bounds the rank. Returns `None` if there is no such axis, or if the labels do
-    /// not fit.
+    /// Contracts operands of high rank after dropping axes of extent 1. Of the axes of extent 0, keeps one per operand
+    /// and result. The number of elements then bounds the rank. Returns `None` if no axis can be dropped, or if labels
+    /// and shapes do not match.
     #[track_caller]
     fn dot_reduced(&self, other: &Tensor, labels: [&str; 3]) -> Option<Tensor> {
         if self.rank().max(other.rank()) <= LABELLED {
@@ -53,7 +54,7 @@ impl Tensor {
                 return None;
             }
         }
-        // Keeps one axis of extent 0, so that an empty operand or result stays empty.
+        // Keeps one axis of extent 0 per operand and result, so that an empty one stays empty.
         let empty = |labels: &[char]| labels.iter().copied().find(|l| extents.get(l) == Some(&0));
         let zeros = [empty(&out), empty(&lhs), empty(&rhs)];
         let kept = |l: &char| match extents.get(l) {
@@ -74,8 +75,8 @@ impl Tensor {
         Some(apply1(dot, &[&fewer(self, &lhs, &of_a), &fewer(other, &rhs, &of_b)]).reshape(shape))
     }
 
-    /// Matrix product over the last two axes; the axes before them broadcast. A vector is a row on the left
-    /// and a column on the right; the result does not have that axis.
+    /// Matrix product over the last two axes; the axes before them broadcast. A vector is a row vector on the left and
+    /// a column vector on the right; the added axis is removed from the result.
     #[track_caller]
     pub fn matmul(&self, other: &Tensor) -> Tensor {
         for t in [self, other] {
@@ -175,7 +176,7 @@ impl Tensor {
     }
 }
 
-/// Returns letters for axes that the equation does not name.
+/// Returns labels that `used` does not contain, for the axes of `...`.
 pub(crate) fn spare_labels(used: &str) -> impl Iterator<Item = char> + '_ {
     ('α'..='ω').chain('Α'..='Ρ').filter(move |c| !used.contains(*c))
 }

@@ -1,8 +1,7 @@
 //! Branches and loops over tensors: `switch`, `cond`, `while_loop`, `scan`.
-//! Takes Rust functions, which are traced at the types of their operands; returns results that trace,
-//! differentiate and batch.
-//! The ops are in `gradus_ir::ops`; this file also splits scans into groups of steps that save memory in the
-//! reverse pass.
+//! Takes Rust functions, which are traced at the types of their operands; returns results that can be traced,
+//! differentiated and batched.
+//! The ops are in `gradus_ir::ops`. This file also nests scans, which saves memory in reverse mode, and unrolls them.
 
 use crate::eager::apply::try_apply;
 use crate::tensor::Tensor;
@@ -24,8 +23,8 @@ fn types(ins: &[&Tensor]) -> Result<Vec<Aval>> {
     Ok(avals)
 }
 
-/// Merges the captured tensors of several functions into one list without repetitions, and rewrites each
-/// graph to take that list before its own operands.
+/// Merges the captured tensors of several functions into one list without repetitions. Rewrites each graph so that its
+/// inputs are that list, then its `own` operands.
 fn joined(functions: &[TracedFunction], own: usize) -> Result<(Vec<Tensor>, Vec<Arc<Graph>>)> {
     let mut captured: Vec<Tensor> = Vec::new();
     for f in functions {
@@ -111,7 +110,7 @@ pub fn while_loop<R: Outputs>(
     try_apply(Op::from(While { condition, body, shared: captured.len(), bound }), &operands)
 }
 
-/// Carries that a scan stores for its reverse pass.
+/// The selection of carries that a scan stores for its reverse pass; the others are recomputed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
     /// The carries of every step.
@@ -119,7 +118,7 @@ pub enum Keep {
     All,
     /// The carries of every n-th step; those between are recomputed.
     Every(usize),
-    /// The carries of every √length steps: about 2·√length at a time.
+    /// The carries of every √length-th step. At most about 2·√length carries are stored at a time.
     Sqrt,
     /// About log(length) carries; every step is recomputed about log(length) times.
     Recursive,
@@ -134,8 +133,8 @@ pub struct ScanOptions {
     pub keep: Keep,
     /// The number of steps; needed only if there are no inputs.
     pub length: Option<usize>,
-    /// Number of steps unrolled per loop iteration; 0 and 1 give the plain loop. More steps give fewer
-    /// iterations but a larger program, which the compiler can optimize across steps.
+    /// Number of steps per loop iteration; 0 and 1 give a loop without unrolling. Larger numbers give a larger program,
+    /// which the compiler can optimize across steps.
     pub unroll: usize,
 }
 
@@ -196,14 +195,14 @@ pub fn scan(
 /// The grouping of the steps of a scan.
 #[derive(Clone, Copy)]
 enum Group {
-    /// A loop that stores carries as `Keep` says, with this many steps unrolled in its innermost iterations.
+    /// A loop that stores the carries that `Keep` selects, and unrolls its innermost loop by this number of steps.
     Loop(Keep, usize),
     /// Unrolled completely.
     Unrolled,
 }
 
 impl Group {
-    /// Returns the steps per iteration and how those are grouped, or `None` if an iteration is one step.
+    /// Returns the number of steps per iteration and the grouping of these; `None` if an iteration is one step.
     fn chunk(self, length: usize) -> Option<(usize, Group)> {
         let Group::Loop(keep, unroll) = self else { return None };
         let k = match keep {
@@ -267,7 +266,7 @@ fn nest<'g>(b: &'g Builder, scan: &Scan, group: Group, ins: &[Var<'g>]) -> Resul
     Ok([carries, &ys.iter().zip(more).map(join).collect::<Vec<_>>()].concat())
 }
 
-/// Joins parts along the steps; `parts` are in the order of computation.
+/// Concatenates outputs along the axis of steps; `parts` are in the order of computation.
 fn joined_along<'g>(b: &'g Builder, reverse: bool, mut parts: Vec<Var<'g>>) -> Var<'g> {
     if reverse {
         parts.reverse();

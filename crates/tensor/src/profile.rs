@@ -35,8 +35,8 @@ impl Timeline {
         Timeline { device: device.name(), steps: steps.map(step).collect() }
     }
 
-    /// Reports one line per step, longest first: time, share of the total, rates, and fraction of the peak
-    /// rates.
+    /// Returns a table with one line per step, longest first: time, share of the total, rates, and percentage of the
+    /// peak rates. Omits steps whose time is 0.
     pub fn report(&self, peak: Roofline) -> String {
         let total: Duration = self.steps.iter().map(|s| s.took).sum();
         let mut order: Vec<(usize, &TimedStep)> = self.steps.iter().enumerate().collect();
@@ -71,8 +71,8 @@ impl Timeline {
         text
     }
 
-    /// Writes the steps as a trace in the JSON format of Chrome's trace viewer, which Perfetto opens. Steps
-    /// follow each other without gaps, because only durations are measured.
+    /// Returns a trace in the JSON format of Chrome's trace viewer, which Perfetto also opens. Steps follow each other
+    /// without gaps, because only durations are measured.
     pub fn trace(&self) -> String {
         let name = |text: &str| {
             format!(

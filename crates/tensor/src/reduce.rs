@@ -54,7 +54,7 @@ macro_rules! reductions {
             }
             $(#[doc = $doc])*
             ///
-            /// The reduced axes stay, with extent 1.
+            /// The reduced axes are kept with extent 1.
             #[track_caller]
             pub fn $keep(&self, axes: impl Axes) -> Tensor {
                 let $x = self;
@@ -73,14 +73,14 @@ reductions! {
     max max_keepdim |x| x.clone(), |axes| reduce::Max { axes };
     /// Minimum over axes (`()` for all); NaN if an element is NaN. Ties share the gradient evenly.
     min min_keepdim |x| x.clone(), |axes| reduce::Min { axes };
-    /// Returns true if any element along the axes is non-zero.
+    /// True where any element along the axes (`()` for all) is non-zero.
     any any_keepdim |x| x.to_dtype(DType::Bool), |axes| reduce::Max { axes };
-    /// Returns true if all elements along the axes are non-zero.
+    /// True where all elements along the axes (`()` for all) are non-zero.
     all all_keepdim |x| x.to_dtype(DType::Bool), |axes| reduce::Min { axes };
 }
 
 impl Tensor {
-    // The closure only constructs the op: applying it there would lose the caller's line.
+    // The closure only constructs the op. Applied inside the closure, the op would not get the caller's location.
     #[track_caller]
     fn along<O: Into<Op>>(&self, name: &str, axis: isize, op: impl FnOnce(usize) -> O) -> Tensor {
         match resolve(axis, self.rank()) {
@@ -206,8 +206,8 @@ impl Tensor {
         self.in_order("topk", axis, largest, Some(k).filter(|k| extent.is_ok_and(|n| *k < n)))
     }
 
-    /// Computes `topk` of few elements directly, along the last axis. Returns `None` if a gradient would be
-    /// recorded.
+    /// Computes `topk` along the last axis directly if there are at most `FEW` elements. Returns `None` if there are
+    /// more, if the device or dtype is not supported, or if a gradient or trace would be recorded.
     fn few_topk(&self, k: usize, axis: isize, largest: bool) -> Option<(Tensor, Tensor)> {
         let last = resolve(axis, self.rank()).ok()? + 1 == self.rank();
         if !last || trace::is_tracing() || (self.requires_grad() && tape::is_grad_enabled()) {

@@ -26,8 +26,9 @@ impl Page for Browser {
     }
 
     fn callback(&self, function: u32, request: &str) -> String {
-        // SAFETY: the page reads the request before it returns, and returns a record that it has allocated
-        // with `gradus_alloc` and that this module now owns.
+        // SAFETY: the page reads the request before it returns. It returns a record that it has allocated
+        // with `gradus_alloc`: 4 bytes with the length of the text, then the text. This module now owns the
+        // record.
         let record = unsafe {
             let at = callback(function, request.as_ptr(), request.len());
             let mut length = [0; 4];
@@ -68,8 +69,8 @@ pub(crate) extern "C" fn gradus_alloc(bytes: usize) -> *mut u8 {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn gradus_free(at: *mut u8, bytes: usize) {
     if bytes > 0 {
-        // SAFETY: the caller guarantees the block; the capacity of all blocks passed to the page equals their
-        // length.
+        // SAFETY: the caller guarantees that this module allocated `bytes` bytes at `at` for the page. The
+        // capacity of all such blocks equals their length.
         drop(unsafe { Vec::from_raw_parts(at, bytes, bytes) });
     }
 }

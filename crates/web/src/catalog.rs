@@ -42,7 +42,7 @@ impl Entry {
     }
 }
 
-/// Returns the table for the page.
+/// Describes all operations as JSON, for the page.
 pub(crate) fn describe() -> Value {
     let results = |name: &str| match name {
         "sort" | "topk" | "qr" | "eigh" => json!(2),
@@ -57,7 +57,7 @@ pub(crate) fn describe() -> Value {
     table::entries().into_iter().map(row).collect()
 }
 
-/// Answers `op`.
+/// Answers the request `op`: calls an operation, and keeps its results for the page.
 pub(crate) fn apply(request: &Request) -> Result<Value, Fault> {
     thread_local! {
         static ENTRIES: std::collections::HashMap<&'static str, Entry> =

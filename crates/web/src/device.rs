@@ -245,8 +245,8 @@ impl Loaded {
         }
         if a.storage.device() != HOST && a.offset.is_multiple_of(ALIGN) {
             let location = block_of(&a.storage)?.location;
-            // Kernels read small operands from the heap, but a small part of a large tensor is in another
-            // buffer.
+            // Kernels read small operands from the heap. A small part of a large tensor is in another buffer,
+            // so it is copied.
             let is_heap = self.program.memory(b) == gradus_gpu::Memory::Heap;
             if let Some((buffer, start)) = location.filter(|(buffer, _)| (*buffer == 0) == is_heap) {
                 return Ok(Some((buffer, start + a.offset)));

@@ -52,7 +52,7 @@ fn answer(request: &Request) -> Result<Value, Fault> {
     }
 }
 
-/// Returns the name of an error's class in the page.
+/// Returns the class of an error, as the page names it.
 fn kind_of(e: &Error) -> &'static str {
     match e.kind() {
         Kind::Shape { .. } | Kind::Axis { .. } => "shape",

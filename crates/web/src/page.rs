@@ -10,7 +10,7 @@ pub trait Page: Send + Sync {
     fn post(&self, commands: &str);
     /// Passes the command that writes bytes to a buffer of the executor.
     fn write(&self, buffer: u32, offset: usize, bytes: &[u8]);
-    /// Calls a function of the page. Request and answer are JSON.
+    /// Calls a function of the page. Request and response are JSON.
     fn callback(&self, function: u32, request: &str) -> String;
     /// Takes over bytes that the page has allocated.
     fn take(&self, at: usize, bytes: usize) -> Vec<u8>;

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Largest number of elements of a list in a request.
 const MOST: usize = 1 << 24;
 
-/// An error of an answer.
+/// The error that a response contains.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) kind: &'static str,

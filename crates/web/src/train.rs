@@ -121,8 +121,8 @@ fn train(request: &Request) -> Result<u32> {
     }
     let options = request.field("optimizer");
     let rate = Arc::new(Rate(Mutex::new((schedule(&options["rate"])?, 0))));
-    // The page detects a loss that is not finite only when it reads the loss, and the parameters must still
-    // be valid then.
+    // The page notices a loss that is not finite only when it reads the loss. Updates with such a loss are
+    // skipped, so that the parameters stay valid until then.
     let optimizer = optimizer(options, parameters.clone(), &rate)?.skip_not_finite();
     let loss = function(request.number("function")?);
     let call = move |_: &NamedParams, batch: &[Tensor]| loss(batch);
@@ -199,7 +199,7 @@ fn optimizer(options: &Value, parameters: Vec<(String, Tensor)>, rate: &Arc<Rate
             let eps = option(options, "eps", 1e-8);
             let rule =
                 AdamW { rate: 1.0, betas: betas(0.9, 0.999), eps, weight_decay: decay(0.01), amsgrad: false };
-            // The parameters that are excluded from weight decay, by name.
+            // The names of the parameters without weight decay.
             let kept: Vec<&str> =
                 options["noDecay"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let (kept, decayed): (Vec<_>, Vec<_>) =

@@ -37,7 +37,7 @@ pub(crate) struct Context {
     pub(crate) loss: Arc<Loss>,
 }
 
-/// Errors that wgpu reports by callbacks.
+/// Errors that wgpu reports by callbacks: the loss of the device, and errors outside of all scopes.
 #[derive(Default)]
 pub(crate) struct Loss {
     is_lost: AtomicBool,
@@ -58,7 +58,7 @@ impl Loss {
     }
 }
 
-/// An error that wgpu reports.
+/// An error that wgpu reports in an error scope.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// There is not enough memory.
@@ -95,7 +95,7 @@ impl Context {
         Error::device(self.name.clone(), why)
     }
 
-    /// Converts a fault to an error. `bytes` is the amount of memory that was requested.
+    /// Converts an error of wgpu. `bytes` is the amount of memory that was requested.
     pub(crate) fn fault(&self, fault: Fault, bytes: usize) -> Error {
         if let Err(lost) = self.check() {
             return lost;

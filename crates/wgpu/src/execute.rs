@@ -51,7 +51,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// As [`Loaded::execute`], and returns the time of each step.
+    /// Runs the program as [`Loaded::execute`] does, and returns the time of each step.
     pub(crate) fn execute_timed(&self, run: &mut Run, arguments: &[Argument]) -> Result<Vec<Duration>> {
         let context = &self.context;
         let mut state = lock(&context.state);
@@ -152,7 +152,7 @@ impl Loaded {
                 Memory::Page(k) => run.arena.get(*k).cloned().map(Bound::Own),
                 Memory::Own(b) => run.table[*b].as_ref().map(|(bound, _)| bound.clone()),
             };
-            // A large buffer without memory has no elements, so the command computes no element.
+            // A large buffer without memory has no elements, so there is nothing to dispatch.
             let Some(own) = own else { return };
             buffers.push(own);
         }

@@ -1,10 +1,10 @@
 //! Late errors: the device detects an index out of range while it computes, and the host reports it when a result is read.
 //!
-//! A step with indices writes a word with the position of the first index out of range. Before later steps reuse that memory,
-//! a kernel of one thread stores the word and the index in a *record* of the run. Results of the run, and all values computed
-//! from them, have a [`Suspect`] until the record is read. A read of such a result also reads the record in the same
-//! submission, so it does not wait longer than other reads. A run that writes cells first waits for the records of the suspects
-//! of its operands.
+//! A step with indices writes a word with the position of the first index out of range. Before later steps reuse that
+//! memory, a kernel of one thread stores the word and the index in a *record* of the run. Until the record is read, the
+//! results of the run, and all values computed from them, refer to a [`Suspect`], a run that may have failed. A read of
+//! such a result also reads the record in the same submission, so it does not wait longer than other reads. A run that
+//! writes cells first waits for the records of all runs that its operands depend on.
 
 use crate::context::Context;
 use crate::device::bound;
@@ -82,8 +82,8 @@ impl Subject {
                 let own = plan.and_then(|p| p.steps.get(check.step));
                 own.into_iter().for_each(|s| indexing(s, &mut routines));
             }
-            // A loop has the checks of its first iteration, in the order of the body's ops, then those of the second, and
-            // so on.
+            // A loop lists the checks of all ops of its body, in their order, for the first iteration, then for the
+            // second, and so on.
             let routine = routines.get(count % routines.len().max(1)).map(|r| (*r).clone());
             count += 1;
             let dtype = program.buffers[check.index].dtype;
@@ -92,8 +92,8 @@ impl Subject {
         all.into()
     }
 
-    /// Returns, for each command, the checks whose word it is the last to write. Their records are stored directly after the
-    /// command, because the indices may be temporaries.
+    /// Returns, for each command, the checks whose word no later command writes. Their records are stored directly
+    /// after the command, because the indices may be temporaries.
     pub(crate) fn checks_by_command(program: &GpuProgram) -> Vec<Vec<usize>> {
         let word = |i: usize| program.checks[i].word;
         let by_word: HashMap<usize, usize> = (0..program.checks.len()).map(|i| (word(i), i)).collect();

@@ -1,8 +1,8 @@
 //! Allocates memory of the device. Storages of up to [`SMALL`] bytes share one buffer, the heap; larger ones have their own.
 //! Takes sizes; returns [`Block`]s. Commands and uploads are in `queue`.
 //!
-//! The device executes an upload before the commands that are in the list at that time. So memory that is freed while commands
-//! are in the list is allocated again only after they have been submitted.
+//! The device executes an upload before all commands that are in the list when the upload is made. Memory that is freed
+//! while commands are in the list is therefore allocated again only after these commands have been submitted.
 
 use crate::context::{Context, Fault, guarded, lock};
 use crate::late::Suspect;
@@ -19,7 +19,8 @@ use std::sync::{Arc, Mutex};
 const HEAP: usize = 1 << 30;
 /// Bytes of freed large storages that may wait for the next submission. If there are more, the list is submitted.
 const WAITING: usize = 64 << 20;
-/// Bytes of freed large buffers that are kept for later use. If more bytes are in use, as many as these are kept.
+/// Largest number of bytes of freed large buffers that are kept for later use, unless more bytes are in use: then that
+/// number.
 const KEPT: usize = 256 << 20;
 /// Number of arenas that are kept for later runs.
 const ARENAS: usize = 8;

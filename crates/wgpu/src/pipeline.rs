@@ -1,5 +1,5 @@
-//! Pipelines: kernels that the driver has compiled, each text once. Background threads compile the new kernels of a program in
-//! parallel, while commands are queued. Only a submission waits for its kernels.
+//! Pipelines: kernels compiled by the driver. Each source text is compiled once. Background threads compile the new
+//! kernels of a program in parallel, while commands are queued. Only a submission waits for its kernels.
 
 use crate::cache::DiskCache;
 use crate::context::{Fault, guarded, lock};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// Number of kernels that are kept although no program uses them.
+/// Number of stored kernels at which those that no program uses are dropped.
 const KEPT: usize = 2048;
 /// The time that a thread waits for more kernels before it ends.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(200);

@@ -91,7 +91,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         if not weights._is_traced and bool((weights < 0).any()):
             raise RuntimeError(f"cov(): {name} cannot be negative")
     if aweights is not None:
-        # Sums of weights cancel below, so they are converted to the dtype of the result.
+        # `total - lost` cancels, so the weights are converted to the dtype of the result first.
         aweights = aweights.to(result_type(x.real if x.is_complex() else x, aweights))
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
     if weights is None:

@@ -17,11 +17,11 @@ pub(crate) struct Pictures {
 /// Options of a picture of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Show {
-    /// The program together with its gradient equations.
+    /// If true, draws the program together with its gradient equations.
     pub(crate) gradient: bool,
-    /// The operations of the graph instead of the equations.
+    /// If true, draws the operations of the graph instead of the equations.
     pub(crate) ops: bool,
-    /// Operations with numbers in the order of evaluation.
+    /// If true, numbers the operations in the order of evaluation.
     pub(crate) order: bool,
 }
 

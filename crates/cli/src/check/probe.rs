@@ -1,5 +1,5 @@
-//! Evaluates the loss as a function of steps, and compares each gradient with differences, forward mode and
-//! reverse mode.
+//! Evaluates the loss with perturbed values, and compares each gradient with finite differences, forward mode
+//! and reverse mode.
 
 use super::slopes::{Slopes, limit};
 use super::{CheckedName, Random, checked_names};
@@ -19,18 +19,18 @@ const MODE_TOLERANCE: f64 = 1e-9;
 pub(super) const CONVERGED: f64 = 1e-14;
 /// Largest number of elements without a derivative that are located in one tensor.
 const MOST_KINKS: usize = 64;
-/// Initial step length of differences.
+/// Initial length of the steps of finite differences.
 const STEP: f64 = 1e-5;
 /// Largest number of step lengths that are tried. Each is an eighth of the one before.
 const STEP_LENGTHS: i32 = 12;
-/// Largest difference of backward and forward slopes, relative to the gradient, at which no shorter steps are
+/// If backward and forward slopes differ by at most this fraction of the gradient, no shorter steps are
 /// tried.
 const MOST_GAP: f64 = 1e-3;
 
 /// The relative errors of a gradient.
 pub(super) struct Errors {
-    /// Error against differences. `None` if a function holds values constant that differences would change,
-    /// or if differences are too inaccurate.
+    /// Error against finite differences. `None` if a function holds values constant that the differences
+    /// would change, or if the differences are too inaccurate.
     pub(super) difference: Option<f64>,
     /// Error against forward mode; `None` if its result is not finite.
     pub(super) forward: Option<f64>,
@@ -45,13 +45,13 @@ pub(super) struct Part {
     pub(super) name: Name,
     pub(super) label: String,
     pub(super) gradient: Tensor,
-    /// The input that takes the steps.
+    /// The input to which the steps of finite differences are added.
     step: Name,
     /// The value whose gradient this is, if both have the same shape.
     value: Option<Tensor>,
 }
 
-/// The loss as a function of steps, which are added to the values of names.
+/// The loss as a function of small changes, which are added to the values of names.
 pub(super) struct Probe {
     pub(super) lowered: Lowered,
     loss: Compiled,
@@ -164,7 +164,7 @@ impl Probe {
         Ok(Probe { lowered, loss, inputs, parts, skipped, holds, noise })
     }
 
-    /// Largest accepted relative difference between modes.
+    /// Returns the largest accepted relative difference between modes.
     pub(super) fn exact(&self, within: f64) -> f64 {
         // Derivatives of a fixpoint are only as accurate as its convergence.
         if self.lowered.has_fixpoints() { within } else { MODE_TOLERANCE.max(64.0 * self.noise) }
@@ -186,17 +186,19 @@ impl Probe {
         }
     }
 
-    /// Computes the errors of some gradients together: all their names take a step at once.
+    /// Computes the errors of several gradients together: the values of all their names move along one
+    /// direction.
     pub(super) fn errors(&self, parts: &[Part], within: f64, random: &mut Random) -> Done<Errors> {
         let directions = parts.iter().map(|p| random.direction(&self.inputs[&p.step])).collect();
         let positions: BTreeMap<&Name, usize> = self.lowered.inputs.iter().zip(0..).collect();
         let positions: Vec<usize> = parts.iter().map(|p| positions[&p.step]).collect();
         let along = ProbeDirection::new(parts, directions);
         let (slope, size) = along.slope()?;
-        // Reverse mode through a fixpoint would have to store all its rounds.
+        // Reverse mode through a fixpoint would have to store all its iterations.
         let graph = if self.lowered.has_fixpoints() { None } else { self.graph(&positions, parts)? };
         let graph = graph.filter(|e| e.is_finite());
-        // Forward mode gives 0 · ∞ if a function is infinitely steep at an element that does not move.
+        // Forward mode computes 0 · ∞, which is NaN, if a function is infinitely steep at an element that is
+        // not changed.
         let forward = Some(self.forward(&positions, &along.directions)?);
         let forward = forward.filter(|f| f.is_finite()).map(|f| (f - slope).abs() / size);
         let exact = self.exact(within);
@@ -239,16 +241,16 @@ impl Probe {
                 }
             }
         }
-        // Elements that are smooth one by one may have a kink together.
+        // The loss may have a kink only if several elements change together, so at least one is counted.
         found.kinks = if found.kinks < MOST_KINKS { found.kinks.max(1) } else { n };
         found.difference = Some(worst).filter(|_| smooth > 0);
         Ok(found)
     }
 
-    /// Compares a slope with differences along a direction that moves the elements `moved` (`None`: all).
-    /// Returns the error, or `None` if differences are too inaccurate, and a flag that is true if the loss
-    /// has no derivative there. If no derivative was found and values are smaller than the steps, shorter
-    /// steps are tried.
+    /// Compares a predicted slope with finite differences along a direction, in which only the elements
+    /// `moved` change (`None`: all). Returns the error, or `None` if the differences are too inaccurate, and
+    /// true if the loss has no derivative there. If it seems to have none, tries shorter steps, relative to
+    /// the smallest values.
     fn difference(
         &self,
         along: &ProbeDirection<'_>,
@@ -278,7 +280,8 @@ impl Probe {
         Ok(if tells { closer } else { found })
     }
 
-    /// Does the work of [`difference`](Probe::difference), with steps of length `first` and shorter ones.
+    /// Compares slopes as [`difference`](Probe::difference) does, with steps of length `first` and shorter
+    /// ones.
     fn by_steps(
         &self,
         along: &ProbeDirection<'_>,
@@ -315,7 +318,7 @@ impl Probe {
         }
         let error = all.last().map_or(f64::NAN, |s| s.error(slope) / size);
         let kinked = matches!(&all[..], [.., long, short] if long.kinked(*short, slope, agreed));
-        // If the loss curves too much for these steps, the given slope is between the backward and the
+        // If the loss is too curved for these steps, the predicted slope is between the backward and the
         // forward slope.
         let bent = |s: &Slopes| s.gap() > within * size && s.contains(slope) && error > within;
         if !kinked && agreed && all.last().is_some_and(bent) {

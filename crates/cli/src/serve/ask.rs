@@ -1,4 +1,4 @@
-//! Parses the bodies of `/v1/chat/completions` and `/v1/completions` to options of the engine.
+//! Parses the bodies of `/v1/chat/completions` and `/v1/completions` into options of the engine.
 
 use super::Language;
 use super::error::ApiError;
@@ -25,7 +25,7 @@ pub(crate) struct CompletionRequest {
     pub(crate) options: Options,
     pub(crate) stop: Vec<String>,
     pub(crate) stream: bool,
-    /// If true, a stream ends with the number of tokens.
+    /// If true, a stream ends with the numbers of prompt tokens and generated tokens.
     pub(crate) include_usage: bool,
     /// If true, log-probabilities are requested.
     pub(crate) log_probabilities: bool,
@@ -100,13 +100,13 @@ impl<'a> Body<'a> {
         let each = |(token, bias): (&String, &Json)| {
             let token = token.parse::<i64>().ok().filter(|t| (0..vocabulary as i64).contains(t))?;
             let bias = bias.as_f64().filter(|b| b.abs() <= 100.0)?;
-            // In OpenAI's API, 100 means "only this token" and -100 "never".
+            // In OpenAI's API, -100 means "never", and 100 "only this token", which a bias of 100 achieves.
             Some((token, if bias == -100.0 { f64::NEG_INFINITY } else { bias }))
         };
         map.iter().map(each).collect::<Option<_>>().ok_or_else(wrong)
     }
 
-    /// Returns an error if a field is set that would change the answer but is not supported.
+    /// Returns an error if a field is set that would change the response but is not supported.
     fn refuse(&self, names: &[&str]) -> RequestResult<()> {
         let set = |name: &&&str| match self.get(name) {
             None | Some(Json::Bool(false)) => false,

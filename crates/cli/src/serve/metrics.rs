@@ -60,7 +60,7 @@ pub(crate) struct Metrics {
     pub(crate) restarts: AtomicU64,
     /// Time from the arrival of a request to its first token.
     pub(crate) first_token: Histogram,
-    /// Time from the arrival of a request to its end.
+    /// Time from the arrival of a request to the end of its response.
     pub(crate) duration: Histogram,
 }
 

@@ -1,9 +1,9 @@
-//! Plots the loss: as an SVG drawing, and with dots in a terminal.
+//! Plots the loss: as an SVG drawing, and as Braille dots in a terminal.
 
 use super::journal::Record;
 use std::fmt::Write;
 
-/// The bounds of the finite losses: first and last step, smallest and largest loss.
+/// The finite losses to plot, with the first and last step and the smallest and largest loss.
 struct Frame {
     steps: (f64, f64),
     losses: (f64, f64),
@@ -77,7 +77,7 @@ pub(crate) fn svg(records: &[Record]) -> String {
     s
 }
 
-/// Size of the plot in a terminal, in characters of two by four dots each.
+/// Size of the plot in a terminal, in characters; each has two columns and four rows of dots.
 const COLUMNS: usize = 60;
 const ROWS: usize = 8;
 

@@ -38,8 +38,8 @@ pub(crate) fn kind(keys: &mut Keys) -> Done<String> {
     Ok(format!("{}{averages}", own.word("name", NAMES)?))
 }
 
-/// Update rules by name, with the keys that set their fields and the kinds of these. The first rule is the
-/// default.
+/// Update rules by name, with the keys that set their fields and the method of `Keys` that reads each key.
+/// The first rule is the default.
 macro_rules! rules {
     ($($name:literal => $rule:ident { $($field:ident: $kind:ident),+ })+) => {
         const NAMES: &[&str] = &[$($name),+];

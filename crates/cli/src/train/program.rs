@@ -1,5 +1,5 @@
-//! Prepares training of a program of equations with a loss. Its gradient program is compiled once and
-//! computes the gradients.
+//! Prepares the training of a program of equations with a loss. The equations of the gradients are added to
+//! the program, and both are compiled together.
 
 use super::Prepared;
 use super::keys::Keys;

@@ -1,12 +1,12 @@
 //! Compares the settings of a resumed run with those of the run that wrote its checkpoint. Takes the values
-//! that `Keys` recorded; returns the note for new checkpoints, or an error that lists all differences.
+//! that `Keys` recorded; returns metadata for new checkpoints, or an error that lists all differences.
 
 use super::keys::Recorded;
 use crate::{Done, Failure};
 use gradus::nn::checkpoint::safetensors::{Notes, Reader};
 use std::path::Path;
 
-/// The note of a checkpoint that holds the settings, as a JSON object.
+/// The key of a checkpoint's metadata whose value is the settings, as a JSON object.
 const NOTE: &str = "settings";
 
 /// Settings that a resumed run may change, because they affect neither weights nor rates.
@@ -30,9 +30,9 @@ pub(crate) fn remarks(recorded: &Recorded) -> Notes {
     [(NOTE.to_string(), all.to_string())].into()
 }
 
-/// Returns an error if the run of a checkpoint had other settings. Differences in `notes` are left to the
-/// training loop, which refuses them even with `--force`: such a checkpoint cannot be loaded. Checkpoints
-/// without settings are accepted.
+/// Returns an error if the run that wrote the checkpoint had other settings. Accepts checkpoints without
+/// settings. Also accepts checkpoints whose metadata differ from `notes`: they cannot be loaded, and the
+/// training loop refuses them even with `--force`.
 pub(crate) fn check(checkpoint: &Path, notes: &Notes, recorded: &Recorded) -> Done {
     let file = Reader::open(checkpoint)?;
     if notes.iter().any(|(key, own)| file.note(key) != Some(own)) {

@@ -20,7 +20,7 @@ struct RepeatedProduct {
     kept: Id,
 }
 
-/// Rebuilds a graph so that loops keep values that later loops need.
+/// Rebuilds a graph so that loops return the products that later loops would compute again.
 pub(super) fn reuse_products(graph: &Graph, limits: &Loops) -> Result<Graph> {
     let found: Vec<RepeatedProduct> =
         (0..graph.nodes().len()).flat_map(|later| find_repeated(graph, later, limits)).collect();
@@ -47,7 +47,7 @@ pub(super) fn reuse_products(graph: &Graph, limits: &Loops) -> Result<Graph> {
     })
 }
 
-/// Builds the body of a loop with additional outputs `keeps`, and with new inputs in place of the values `given`.
+/// Builds the body of a loop with additional outputs `keeps`. The values `given` become new inputs: slices of `stacks`.
 fn step(scan: &Scan, keeps: &[Id], given: &[Id], stacks: &[Var<'_>]) -> Result<Arc<Graph>> {
     let r = Builder::new();
     let body = &scan.body;
@@ -83,7 +83,8 @@ fn find_earlier(graph: &Graph, later: usize, scan: &Scan, product: Id) -> Option
     if !matches!(node.op.def().form(&types), Form::Contract { .. }) {
         return None;
     }
-    // Each operand must be an input of the body: a slice of a result of an earlier loop, or a shared operand.
+    // Each operand must be an input of the body: a slice of a result of an earlier loop, or a shared operand of both
+    // loops.
     let given: Vec<(usize, Id)> = node
         .ins
         .iter()

@@ -154,7 +154,7 @@ impl Plan {
         self.kernel(finish)
     }
 
-    /// Checks that a buffer has this dtype and elements at these positions.
+    /// Checks that a buffer has this dtype, and that the positions `ends` (first and last) are inside of it.
     fn reaches(&self, b: usize, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
         let own = &self.buffers[b];
         reaches((own.dtype, own.numel), dtype, ends).map_err(|what| format!("b{b}: {what}"))
@@ -171,9 +171,9 @@ impl Plan {
         }
     }
 
-    /// Checks that the operands and results of a control step match the inputs and outputs of `plan`. Operands from index
-    /// `whole[0]` on, and results from index `whole[1]` on, are stacks of `length` slices, and the plan uses one slice.
-    /// The others match complete buffers.
+    /// Checks that the operands and results of a control step match the inputs and outputs of `plan`. Operands from
+    /// index `whole[0]` on, and results from index `whole[1]` on, are stacks of `length` slices, of which the plan
+    /// takes or returns one. The other operands and results match completely.
     fn passes(
         &self,
         c: &Control,
@@ -228,7 +228,7 @@ impl Plan {
     }
 }
 
-/// Checks that `numel` elements of dtype `own` can be accessed as `dtype` between these positions.
+/// Checks that `numel` elements of dtype `own` can be accessed as `dtype` at the positions from `ends.0` to `ends.1`.
 pub(crate) fn reaches(
     (own, numel): (DType, usize),
     dtype: DType,

@@ -25,7 +25,8 @@ fn reordered(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     })?;
     let below = seen.node(node.ins[operand]);
     let (own, other) = if operand == 0 { (&dot.lhs, &dot.rhs) } else { (&dot.rhs, &dot.lhs) };
-    // Renames the labels of the inner product to those of the outer one, and the labels that it sums to new ones.
+    // Gives the labels of the inner product the names that the outer product uses, and new names to the labels that it
+    // sums.
     let used: String = [own, other, &dot.out].into_iter().flat_map(|s| s.chars()).collect();
     let mut fresh = ('a'..='z').chain('A'..='Z').chain('\u{100}'..='\u{2ff}').filter(|c| !used.contains(*c));
     let mut names: Vec<(char, char)> = inner.out.chars().zip(own.chars()).collect();
@@ -46,7 +47,8 @@ fn reordered(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     (best.cost() < now).then(|| best.build())
 }
 
-/// An order of three factors: the product of two of them, then the product with the last.
+/// An order of multiplying three factors: first two of them, then their product and the last. `between` holds the
+/// labels of the intermediate result, and `work` the number of multiplications of each product.
 struct Order {
     first: (Factor, Factor),
     last: Factor,

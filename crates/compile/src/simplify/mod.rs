@@ -20,10 +20,10 @@ use gradus_ir::{Aval, Error, Graph, Literal, Op, Result, Shape, stop};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Largest number of rounds over the graph. The first round applies almost all rules. Later rounds apply rules that were
-/// refused because a value had other readers, which may have been removed since.
+/// Largest number of rounds over the graph. The first round applies almost all rules. Later rounds apply rules that
+/// were refused because a value had other readers: the earlier rounds may have removed these readers.
 const ROUNDS: usize = 4;
-/// Largest depth to which replacements are replaced again. At this depth a value is kept, which is always correct.
+/// Largest nesting of replacements within replacements. Beyond it, a value is kept as it is, which is always correct.
 const DEPTH: usize = 32;
 
 /// Options of the simplifier. By default only rules that keep every bit are enabled.
@@ -147,8 +147,8 @@ impl<'a> GraphSoFar<'a> {
         &self.aval(id).shape
     }
 
-    /// Returns true if the examined node is the only reader of the value. Otherwise records the refusal, so rules call
-    /// this last.
+    /// Returns true if the examined node is the only reader of the value. Otherwise records the value in `refused`.
+    /// Rules therefore check this condition last.
     fn read_once(&self, id: Id) -> bool {
         let once = self.uses.get(id.node as usize).is_none_or(|&n| n <= 1);
         if !once {
@@ -269,7 +269,7 @@ impl<'r> Pass<'r> {
         Ok(Round { graph: self.b.into_graph(&outputs)?, fired: self.fired, again })
     }
 
-    /// Returns true if a value that had too many readers for a rule has fewer now.
+    /// Returns true if a value for which a rule was refused now has one reader.
     fn fewer_read(&self, outputs: &[Id]) -> bool {
         let refused = self.refused.borrow();
         if refused.is_empty() {
@@ -287,7 +287,7 @@ impl<'r> Pass<'r> {
         })
     }
 
-    /// Builds the application, or its replacement by rules.
+    /// Adds an application of an op, or the replacement that a rule returns for it.
     fn build(&mut self, op: Op, ins: Vec<Id>, depth: usize) -> Result<Id> {
         let (at, outs) = self.b.try_apply_ids(op, ins)?;
         let own = Id { node: at, out: 0 };

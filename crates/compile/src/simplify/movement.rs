@@ -114,13 +114,13 @@ fn permute_of_ones(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     still.then(|| Expr::of(Reshape { shape: node.outs[0].shape.clone() }, [Expr::Is(node.ins[0])]))
 }
 
-/// Returns the shape of the operand of a broadcast without the axes that become the result axes `lost`.
+/// Returns the operand shape of a broadcast, without the operand axes that correspond to the result axes `lost`.
 pub(super) fn unrepeated(from: &Shape, to: &Shape, lost: &[usize]) -> Shape {
     let lead = to.rank() - from.rank();
     from.iter().enumerate().filter(|(a, _)| !lost.contains(&(a + lead))).map(|(_, &d)| d).collect()
 }
 
-/// Returns true if a broadcast repeats one element along a result axis.
+/// Returns true if all elements of a broadcast along a result axis are the same.
 pub(super) fn repeats(from: &Shape, to: &Shape, axis: usize) -> bool {
     let lead = to.rank() - from.rank();
     axis < lead || from[axis - lead] == 1

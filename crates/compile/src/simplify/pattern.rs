@@ -1,4 +1,5 @@
-//! Rules as patterns: a term to match, and a term that replaces it.
+//! Rewrite rules given as two terms: a pattern to match and its replacement. Takes a node; returns the replacement if
+//! the node matches. The rules themselves are in `algebra.rs`.
 
 use super::{Expr, GraphSoFar};
 use gradus_ir::graph::{Id, Node};
@@ -29,7 +30,7 @@ pub(super) enum Term {
     Num(f64),
     /// A pointwise op applied to terms.
     Apply(&'static Pointwise, &'static [Term]),
-    /// A selection between terms.
+    /// A `select` of terms: condition, value if true, value if false.
     Choose(&'static [Term]),
 }
 
@@ -38,11 +39,11 @@ pub(super) const Y: Term = Term::Any(1);
 pub(super) const Z: Term = Term::Any(2);
 pub(super) const C: Term = Term::Any(3);
 
-/// The ops whose operands may be exchanged without changing a bit. `maximum` is not one of them: of two zeros
-/// it returns the first.
+/// The ops whose operands can be exchanged without changing a bit of the result. `maximum` is not among them: of 0 and
+/// -0 it returns the first operand.
 static COMMUTATIVE: [&Pointwise; 7] = [&add, &mul, &and, &or, &xor, &eq, &ne];
 
-/// The values that the terms `Any` match.
+/// The value that each number in `Term::Any` is bound to.
 type Bound = [Option<Id>; 4];
 
 impl PatternRule {
@@ -60,7 +61,8 @@ fn deciding_dtype(seen: &GraphSoFar<'_>, node: &Node) -> Option<DType> {
     node.ins.get(at).map(|id| seen.aval(*id).dtype)
 }
 
-/// Matches a term with a node. Records in `bound` the values that the terms `Any` match.
+/// Returns true if a node matches a term. Records in `bound` the values that `Term::Any` matches. After a failed match,
+/// `bound` is unspecified.
 fn matches_term(term: &Term, seen: &GraphSoFar<'_>, node: &Node, bound: &mut Bound) -> bool {
     match (term, &node.op) {
         (Term::Apply(op, terms), Op::Map(Map(own))) if std::ptr::eq(*op, *own) => {

@@ -1,18 +1,17 @@
-//! Transposes squares of 16 registers with 16 numbers of 32 bits each.
+//! Transposes 16×16 blocks of 32-bit elements in AVX-512 registers.
 
 use std::arch::x86_64::*;
 
-/// Number of rows of a square, and of numbers in a row.
+/// Number of rows and of columns of a block.
 pub(super) const SIDE: usize = 16;
 
 /// Transposes a square.
 ///
 /// # Safety
-/// The square is valid memory, and the processor has AVX-512.
+/// `square` points to `SIDE` readable and writable registers, and the processor has AVX-512.
 #[inline(always)]
 pub(crate) unsafe fn transpose(square: *mut __m512i) {
-    // Four passes: interleave rows, then pairs of rows, then exchange quarters of registers twice. After each pass, half as
-    // many elements are at a wrong position as before.
+    // Four passes: interleave elements of rows, then pairs of elements, then exchange quarters of registers twice.
     // SAFETY: the caller guarantees the square and AVX-512.
     unsafe {
         let mut x = [_mm512_setzero_si512(); SIDE];

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 /// The operation of a node. The last operand may be in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Action {
-    /// Loads an element, by its access.
+    /// Loads an element through the access with this number.
     Load(usize),
     /// Loads a byte as a boolean.
     LoadMask(usize),
@@ -24,7 +24,8 @@ pub(super) enum Action {
     Compare(u8),
     /// Selects the second operand where the first is true, else the third.
     Blend,
-    /// Returns the second operand. If the third is true in any lane, calls a function of the first, which replaces the result.
+    /// Returns the second operand. If the third is true in any lane, calls a library function of the first operand,
+    /// which replaces the lanes whose argument is too large for the fast formula.
     Far(Far),
     Logic(Logic),
     /// Reduces the elements of a row.
@@ -51,7 +52,7 @@ impl Fold {
     }
 }
 
-/// An operand.
+/// An operand: a node, or the bits of a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Arg {
     Node(usize),
@@ -62,7 +63,7 @@ pub(super) enum Arg {
 pub(super) struct Node {
     pub(super) op: Action,
     pub(super) args: Vec<Arg>,
-    /// If true, the value is the same along a row.
+    /// If true, the value is the same for all elements of a row, so it is computed once per row.
     pub(super) row: bool,
 }
 

@@ -31,7 +31,8 @@ const UNARY: [&str; 20] = [
     "cos",
     "tan",
 ];
-/// Functions that may need too many registers of AVX2 in a long kernel, which then has no code.
+/// Functions for which a kernel with several axes may need more registers than AVX2 has. It then runs in the
+/// interpreter.
 const LONG: [&str; 1] = ["erfc"];
 const BINARY: [&str; 7] = ["add", "sub", "mul", "div", "maximum", "minimum", "copysign"];
 const COMPARE: [&str; 6] = ["eq", "ne", "lt", "le", "gt", "ge"];
@@ -179,7 +180,7 @@ impl Case {
         memory.iter().map(|m| m.iter().flat_map(|w| w.to_le_bytes()).collect()).collect()
     }
 
-    /// Returns true if some function needs many registers.
+    /// Returns true if the kernel may need more registers than AVX2 has.
     fn is_long(&self) -> bool {
         let long =
             |i: &Inst| matches!(i.op, Operation::Scalar(Scalar::Pointwise(op)) if LONG.contains(&op.name));
@@ -258,7 +259,8 @@ fn every_function_at_every_length() {
     }
 }
 
-/// Adds all kinds of loads, then functions of them.
+/// Adds loads with broadcast, strided and offset layouts, then random functions of them. Returns the floats and the
+/// masks.
 fn random_body(case: &mut Case, random: &mut Random, insts: usize) -> (Vec<usize>, Vec<usize>) {
     let rank = case.kernel.axes.len();
     let (mut floats, mut masks) = (vec![case.number(1.5), case.number(-0.25)], vec![]);
@@ -276,7 +278,7 @@ fn random_body(case: &mut Case, random: &mut Random, insts: usize) -> (Vec<usize
         let strides = case.strides(1);
         masks.push(case.load(random, 1, &strides, DType::Bool));
     }
-    // The compiler folds functions of constants.
+    // Every function below takes the last value, so that none has only constant operands: the compiler folds those.
     let first = floats.len() - 1;
     floats.push(case.pointwise("abs", &[first]));
     for _ in 0..insts {
@@ -430,7 +432,7 @@ fn reductions() {
 fn reductions_along_columns() {
     let random = &mut Random(13);
     for case_number in 0..300 {
-        // Parallel axes, the last of which are the lanes, then reduced ones.
+        // The parallel axes, the last of which is split over the lanes, then the reduced axes.
         let axes = [1 + random.below(3), 1 + random.below(90), 1 + random.below(70), 1 + random.below(3)];
         let [p, l, r, q] = axes.map(|e| e as i64);
         let mut case = Case::new(&axes, 2);

@@ -14,20 +14,22 @@ use std::ops::Range;
 
 /// If an image has fewer output positions than this, the positions of all images are the columns of one product.
 const FEW_POSITIONS: usize = 64;
-/// If there are at least this many products, each is computed by one thread.
+/// If there are at least this many products, they run in parallel, each on one thread. Fewer products run one after the
+/// other, each on all threads.
 const MANY: usize = 16;
 /// Largest number of rows of a product for which packing patches costs more than it saves.
 const FEW_ROWS: usize = 2;
-/// Largest numbers of rows and channels for which packing patches takes long compared with multiplying them.
+/// Largest number of rows, and smallest number of channels, for which packing patches takes long compared with the
+/// product.
 const SOME_ROWS: usize = 48;
 const SOME_CHANNELS: usize = 16;
-/// Bytes of products that stay in the second-level cache until they are added.
+/// Largest size of shifted products, in bytes, that stays in the second-level cache until the products are added.
 const PRODUCTS: usize = 1 << 20;
 
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn convolve(call: &Call<'_>, window: &Window) -> Result<bool> {
-    // The reference evaluates convolutions without elements.
+    // If there are no elements, the reference evaluator computes the result.
     if call.operand_type(0).shape.numel() == 0 || call.operand_type(1).shape.numel() == 0 {
         return Ok(false);
     }
@@ -125,8 +127,8 @@ impl Shape {
         self.axes.iter().all(Axis::is_plain)
     }
 
-    /// Returns true if each output position reads exactly the operand's element at that position. Only for
-    /// operands that [`Shape::is_plain`] accepts.
+    /// Returns true if each output position reads only the operand's element at the same position. Call it only if
+    /// [`Shape::is_plain`] is true.
     fn is_pointwise(&self) -> bool {
         self.window == 1 && self.axes.iter().all(|a| a.stride == 1 && a.positions == a.extent)
     }
@@ -160,7 +162,7 @@ impl Shape {
             || self.positions < FEW_POSITIONS && self.images > 1 && !self.is_pointwise() && !self.is_thin()
     }
 
-    /// Returns the product of the windows of a group with patches. The windows are the rows of A.
+    /// Returns the matrix product of a group: A holds the windows, one per row, and B the patches, one per column.
     fn problem<'a, T: Real<Sum = T>>(
         &self,
         windows: &[T],
@@ -202,10 +204,10 @@ unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
     }
 }
 
-/// The state of a convolution.
+/// The operands, tables and result of one convolution.
 struct Run<'a, T> {
     call: &'a Call<'a>,
-    /// The extents without explicit zeros, and with explicit zeros around and between the elements.
+    /// The extents of the operand as given, and in `s` those with explicit zeros around and between its elements.
     original: &'a Shape,
     s: &'a Shape,
     steps: &'a [usize],

@@ -133,9 +133,9 @@ const NONE: u32 = u32::MAX;
 /// Number of elements of a slice that are combined together.
 const BLOCK: usize = 64;
 
-/// [`write_each`] scatters updates of single elements if there is at least one update per this many elements.
+/// If there is at least one update per this many elements, [`write_each`] scatters single elements span by span.
 const FEW: usize = 8;
-/// Number of elements in a span, whose sums are held together.
+/// Number of elements in a span, which one task accumulates in a buffer of the carrier type.
 const SPAN: usize = 1 << 15;
 /// Smallest number of updates in a piece that one task sorts, and largest number of pieces.
 const PIECE: usize = 1 << 14;
@@ -178,8 +178,8 @@ unsafe fn write_each<T: Element>(
     });
 }
 
-/// Sorts updates by span with a stable sort. Returns the position of the first update of each span, and the updates in sorted
-/// order, or `None` if they are already sorted.
+/// Sorts updates by span with a stable sort. Returns the position of the first update of each span in sorted order,
+/// then the number of updates; and the sorted updates, or `None` if the order does not change.
 fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<Vec<u32>>) {
     // The number of pieces is bounded, because each has a counter for every span.
     let piece = PIECE.max(index.len().div_ceil(PIECES));

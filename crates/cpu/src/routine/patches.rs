@@ -1,7 +1,8 @@
 //! Packs the patches of a convolution as an operand of a matrix product, directly from the operand of the convolution.
 //!
-//! A lane is an output position. A step along the depth is a channel and a position in the window. The offset of an
-//! element is the start of its lane plus the offset of its step. Both are stored in tables.
+//! A lane of the packed operand is an output position. An entry along the depth is a channel and a position in the
+//! window. The offset of an element is the offset of its lane plus the offset of its depth entry. Both are stored in
+//! tables.
 
 use super::spread::Axis;
 use crate::Isa;
@@ -13,15 +14,15 @@ pub(super) struct Patches<'a, T> {
     pub(super) x: &'a [T],
     /// Stride between images.
     pub(super) image: usize,
-    /// Offset of each step along the depth.
+    /// Offset of each entry along the depth.
     pub(super) steps: &'a [usize],
-    /// Number of consecutive steps whose offsets increase by one.
+    /// Number of consecutive depth entries whose offsets increase by one.
     pub(super) run: usize,
     /// The starts of the patches of an image.
     pub(super) starts: &'a Starts,
 }
 
-/// The starts of the patches of an image: rows of positions with distance `stride`.
+/// The offsets of the patches of an image: one per row of output positions, and a stride within rows.
 pub(super) struct Starts {
     rows: Vec<usize>,
     /// Number of positions in a row.
@@ -29,14 +30,14 @@ pub(super) struct Starts {
     pub(super) stride: usize,
 }
 
-/// Returns all sums of index times distance, in row-major order.
+/// Returns the sum of index times stride for every index, in row-major order. Takes an extent and a stride per axis.
 fn distances(axes: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
     axes.fold(vec![0], |all, (extent, distance)| {
         all.iter().flat_map(|at| (0..extent).map(move |i| at + i * distance)).collect()
     })
 }
 
-/// Returns the offset of each step along the depth; `space` is the number of elements of a channel.
+/// Returns the offset of each entry along the depth; `space` is the number of elements of a channel.
 pub(super) fn steps(channels: usize, space: usize, axes: &[Axis]) -> Vec<usize> {
     let window = axes.iter().map(|a| (a.window, a.dilation as usize * a.step));
     distances([(channels, space)].into_iter().chain(window))
@@ -149,8 +150,8 @@ impl<T: Packable> Patches<'_, T> {
             let from = image * self.image + starts.rows[row] + position * starts.stride;
             let count = (starts.row - position).min(lanes - lane);
             let rows = Rows { x: &self.x[from..], steps, width, count, stride: starts.stride };
-            // More than `count` lanes may be copied if source and destination have them: later copies replace
-            // the additional lanes.
+            // May copy more than `count` lanes if source and destination have that many: later copies overwrite the
+            // additional lanes.
             let left = self.x.len() - from - steps.last().copied().unwrap_or(0);
             let available = left.min(width - lane);
             match count {
@@ -170,7 +171,7 @@ impl<T: Packable> Patches<'_, T> {
     }
 }
 
-/// Sets the lanes that do not exist to zero.
+/// Fills the lanes from `lanes` to `width` with zeros.
 #[inline(always)]
 fn blank<T: Copy + Default>(out: &mut [T], width: usize, lanes: usize) {
     for row in out.chunks_exact_mut(width).filter(|_| lanes < width) {
@@ -180,7 +181,8 @@ fn blank<T: Copy + Default>(out: &mut [T], width: usize, lanes: usize) {
     }
 }
 
-/// A range of `count` lanes at some steps, with `width` as the stride of the destination.
+/// A range of `count` lanes of a panel, for all depth entries. `width` is the stride between entries in the
+/// destination, and `stride` the one between lanes in the source.
 struct Rows<'a, T> {
     x: &'a [T],
     steps: &'a [usize],

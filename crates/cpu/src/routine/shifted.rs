@@ -1,6 +1,6 @@
-//! Computes convolutions as sums of shifted products. The weights of each position of the window are multiplied with the
-//! unchanged operand, and the products are added at their output positions. This copies no patches and multiplies no
-//! zeros.
+//! Computes convolutions as sums of shifted products. The weights at each position of the window are multiplied with
+//! the entire operand, and the products are added at their output positions. Writes neither patches nor padding to
+//! memory.
 
 use super::spread::Axis;
 use std::ops::AddAssign;
@@ -41,7 +41,7 @@ pub(super) fn sum<T: Copy + Default + AddAssign>(
     }
 }
 
-/// Adds the product of position `k` of the window to the result.
+/// Adds the products of the weights at position `k` of the window to the result.
 fn add<T: Copy + AddAssign>(product: &[T], axes: &[Axis], k: usize, out: &mut [T]) {
     let Some((axis, inner)) = axes.split_first() else {
         if let (Some(to), Some(x)) = (out.first_mut(), product.first()) {

@@ -1,5 +1,5 @@
-//! Computes convolutions with few outputs per patch, such as one window per channel. Packing patches would cost more than
-//! it saves, so adjacent output positions are summed in registers directly from the operand.
+//! Computes convolutions with few output channels per group, such as depthwise convolutions. Packing patches would cost
+//! more than it saves, so adjacent output positions are summed in registers directly from the operand.
 
 use super::patches::Patches;
 use crate::Isa;
@@ -15,7 +15,7 @@ impl Number for f64 {}
 const WIDE: usize = 16;
 pub(super) const NARROW: usize = 8;
 
-/// Convolves the first image of `patches` with each of `windows`. Each window gives one output channel.
+/// Convolves the first image of `patches` with each of `windows`, the weights of one output channel each.
 pub(super) fn convolve<T: Number>(patches: &Patches<'_, T>, windows: &[T], out: &mut [T]) {
     match Isa::best().vectors() {
         // SAFETY: `Isa::best` returns only sets that the processor has, and these include AVX2 and FMA.
@@ -58,8 +58,8 @@ struct Sums<'a, T> {
 }
 
 impl<T: Number> Sums<'_, T> {
-    /// Computes a row of output positions, `N` at a time. `at` is the offset of the first element. The last group may
-    /// overlap the one before it.
+    /// Computes a row of output positions, `N` at a time. `at` is the offset of the first element of the row's first
+    /// patch. The last `N` positions may overlap those before.
     #[inline(always)]
     fn row<const N: usize>(&self, at: usize, stride: usize, out: &mut [T]) {
         let last = out.len().saturating_sub(N);

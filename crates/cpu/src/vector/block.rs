@@ -1,9 +1,10 @@
-//! The bodies of the loops. Each block is read completely, computed, and written completely.
+//! The loops of vector functions, over blocks of elements. Each block is read completely, computed, and written
+//! completely.
 //!
-//! Therefore a result may overwrite an operand; compilers do not vectorize plain loops over pointers if that is allowed. The
-//! remainder is processed in smaller blocks by the same arithmetic, so the value of an element does not depend on its position,
-//! and few elements take little time. All functions here are inlined into functions that are compiled for one instruction set
-//! (`isa.rs`), where they become vector code.
+//! Therefore a result may overwrite an operand. Compilers do not vectorize plain loops over pointers if operand and
+//! result can overlap. The remainder is processed in smaller blocks by the same arithmetic, so the value of an element
+//! does not depend on its position, and short operands take little time. All functions here are inlined into functions
+//! that are compiled for one instruction set (`isa.rs`), where they become vector code.
 //!
 //! # Safety
 //! Operands are valid for reading `n` elements and the result for writing them; the memory of the result is
@@ -68,7 +69,8 @@ macro_rules! blocks {
     }};
 }
 
-/// Computes `y = f(x)`. For elements for which `far` is true, `f` is not accurate enough, and `slow` is called instead.
+/// Computes `y = f(x)`, except for elements for which `far` is true: there it computes `slow(x)`, because `f` is
+/// inaccurate.
 #[inline(always)]
 pub(super) unsafe fn map<T: Copy + Default, U: Copy + Default>(
     x: *const T,
@@ -106,7 +108,7 @@ pub(super) trait Source: Copy {
     /// Returns the block at `i`.
     ///
     /// # Safety
-    /// Its `N` elements exist.
+    /// The `N` elements from `i` on are readable.
     unsafe fn block<const N: usize>(self, i: usize) -> [Self::Item; N];
 }
 
@@ -214,7 +216,9 @@ pub(super) unsafe fn fold<T: Copy + Default>(
     halve(lanes, step)
 }
 
-/// Combines the elements of two operands in the order of [`fold`]. `step` combines a lane with an element of both.
+/// Combines the elements of two operands in the order of [`fold`]. `step(a, b, lane)` combines elements of both with a
+/// lane, and `join` two lanes. `step` of two defaults must not change a lane, because the last block is padded with
+/// defaults.
 #[inline(always)]
 pub(super) unsafe fn fold2<T: Copy + Default>(
     a: *const T,

@@ -43,7 +43,8 @@ pub(crate) struct Frame<'a> {
 }
 
 impl Dialect {
-    /// Returns true if the language or its definitions already have this library function.
+    /// Returns true if the language, or the definitions in `cuda.rs`, have this library function, so that its text is
+    /// omitted.
     pub(crate) fn is_builtin(self, name: &str) -> bool {
         self == Dialect::Cuda && cuda::BUILTIN.contains(&name)
     }
@@ -72,7 +73,7 @@ impl Dialect {
         }
     }
 
-    /// Returns a statement that replaces those bits of a word that are set in `mask`.
+    /// Returns statements that replace the bits of a word that are set in `mask` by those of `bits`.
     pub(crate) fn merge(self, binding: usize, at: &str, mask: &str, bits: &str) -> String {
         format!("atomicAnd(&m{binding}[{at}], ~{mask}); atomicOr(&m{binding}[{at}], {bits});")
     }

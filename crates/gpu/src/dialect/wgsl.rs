@@ -1,4 +1,5 @@
-//! WGSL: declarations and the entry point.
+//! Writes the text of a WGSL kernel. Takes a `Frame`; returns declarations, functions and the entry point around its
+//! body.
 
 use super::{Frame, Unit};
 

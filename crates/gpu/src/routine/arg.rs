@@ -1,5 +1,5 @@
-//! Writes kernels that find the index of the first largest or smallest element along an axis. The threads of a group share
-//! a vector along the axis, and reduce their candidates by a fixed tree.
+//! Writes kernels for `argmax` and `argmin`: the index of the first largest or smallest element along an axis. The
+//! threads of a group divide a vector among them, and reduce their candidates by a fixed tree.
 
 use super::{Call, split_extents};
 use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
@@ -10,7 +10,8 @@ use crate::memory::{load, register, store};
 use crate::pointwise;
 use gradus_ir::DType;
 
-/// Returns the condition that `a` is better than `b`. NaN is better than every number, and no value is better than NaN.
+/// Returns an expression that is true if `a` precedes `b` in the order: NaN first, then by value. Equal values do not
+/// precede each other.
 fn beats(dtype: DType, largest: bool, a: &str, b: &str) -> String {
     let (x, y) = if largest { (b, a) } else { (a, b) };
     match register(dtype) {
@@ -21,7 +22,7 @@ fn beats(dtype: DType, largest: bool, a: &str, b: &str) -> String {
     }
 }
 
-/// Returns the kernel of an op that computes indices along an axis.
+/// Returns the kernel of `argmax` or `argmin` along an axis, or the reason why there is none.
 pub(super) fn launches(call: &mut Call<'_>, largest: bool, axis: usize) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
     let (rows, length, width) = split_extents(&routine.types[0], axis);

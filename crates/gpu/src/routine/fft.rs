@@ -15,7 +15,7 @@ use gradus_ir::DType;
 const RADICES: [usize; 7] = [8, 4, 2, 3, 5, 7, 11];
 /// Longest vector that is transformed by a chirp, because squares of indices must fit in a word.
 const MOST_CHIRP: usize = 1 << 15;
-/// Longest vector, because eight times an index must fit in a word.
+/// Longest vector that is supported, because eight times an index must fit in a word.
 const MOST: usize = 1 << 28;
 
 /// The vectors of a transform: the number of rows before the axis, its extent, and the number of elements after it.
@@ -47,7 +47,7 @@ pub(super) fn launches(call: &mut Call<'_>, axis: usize, inverse: bool) -> Resul
     }
 }
 
-/// Returns small radices whose product is `length`, if there are any.
+/// Factors `length` into radices of `RADICES`. Returns `None` if it has another prime factor.
 fn radices(mut length: usize) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for radix in RADICES {
@@ -133,7 +133,7 @@ fn pass(
 
 /// Returns the root of unity `exp(∓2πi k / n)` for `k < n`: negative sign forward, positive sign for the inverse.
 ///
-/// Integer arithmetic reduces the angle to an eighth of a full circle, so that its error is that of one rounding.
+/// Integer arithmetic reduces the angle to an eighth of a circle, so the reduction adds no rounding error.
 fn root(b: &mut Build<'_>, k: &Int, n: &Int, inverse: bool) -> String {
     let eight = b.int(k.times(&Int::Literal(8)));
     let octant = b.int(eight.over(n));
@@ -145,7 +145,7 @@ fn root(b: &mut Build<'_>, k: &Int, n: &Int, inverse: bool) -> String {
     let angle = b.value(format!("(f32({share}) / f32({})) * bitcast<f32>({eighth})", n.text()));
     let (c, s) = (b.value(format!("f_near_cos({angle})")), b.value(format!("f_near_sin({angle})")));
     let quarter = b.value(format!("(({} + 1u) >> 1u) & 3u", octant.text()));
-    // Angles measured from the end are converted back by the symmetry of sine and cosine.
+    // For angles measured from the end, only the sign of the sine changes; `quarter` then selects by the symmetry.
     let s = b.value(format!("select({s}, -{s}, {odd})"));
     let re = b.value(format!(
         "select(select({c}, -{s}, {quarter} == 1u), select(-{c}, {s}, {quarter} == 3u), {quarter} >= 2u)"
@@ -162,7 +162,8 @@ fn product(b: &mut Build<'_>, x: &str, y: &str) -> String {
     b.value(format!("vec2<f32>(fma({x}.x, {y}.x, -({x}.y * {y}.y)), fma({x}.x, {y}.y, {x}.y * {y}.x))"))
 }
 
-/// Returns the transform of a few numbers, computed from its definition. Roots that are 1, -1, i or -i need no product.
+/// Returns the transform of a few numbers, computed from its definition. Factors 1, -1, i and -i need no
+/// multiplication.
 fn butterfly(b: &mut Build<'_>, parts: &[String], inverse: bool) -> Vec<String> {
     let n = parts.len();
     let sum = |b: &mut Build<'_>, r: usize| {
@@ -185,7 +186,7 @@ fn butterfly(b: &mut Build<'_>, parts: &[String], inverse: bool) -> Vec<String> 
     (0..n).map(|r| sum(b, r)).collect()
 }
 
-/// Returns a sum with further terms added, each a factor times a value.
+/// Appends terms, each a factor times a value, to the expression of a sum, which may be empty.
 fn added(sum: &str, terms: &[(f64, String)]) -> String {
     let mut sum = sum.to_string();
     for (factor, value) in terms {
@@ -236,7 +237,7 @@ fn chirp(call: &mut Call<'_>, lines: Lines, inverse: bool) -> Result<Vec<Launch>
         )))
     })?;
     all.extend(passes(call, [a, c, spare], many, &factors, false)?);
-    // Writes the conjugate chirp at positive and negative distances, and transforms it.
+    // Writes the conjugate chirp at indices k and m - k for all k < n, and transforms it.
     all.extend(each::launch(call, &[], kernel, |b, flat| {
         let (n, m) = (b.size(length as i64), b.size(padded as i64));
         let back = b.value(format!("min({0}, {1} - {0})", flat.text(), m.text()));

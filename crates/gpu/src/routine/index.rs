@@ -1,5 +1,5 @@
-//! Writes kernels that read and write at computed indices. For an index out of range they read the first slice, or write
-//! nothing; a separate check reports such an index.
+//! Writes kernels that read and write at computed indices. For an index out of range, reads take the first slice and
+//! writes do nothing. A separate kernel checks the range, and the host reports an error.
 
 use super::{Call, each, sort, split_extents};
 use crate::build::{Build, Launch};
@@ -9,7 +9,7 @@ use crate::pointwise;
 use gradus_ir::DType;
 use gradus_ir::ops::Combine;
 
-/// Returns an index as a word, and the condition that it is below an extent.
+/// Loads an index. Returns its low word, and the condition that the index is not negative and below `extent`.
 fn word(b: &mut Build<'_>, buffer: usize, at: &Int, extent: &Int) -> (String, String) {
     let dtype = b.dtype(buffer);
     let raw = load(b, buffer, at);

@@ -9,7 +9,7 @@ use rustfft::{FftDirection, FftPlanner};
 
 op_struct! {
     /// `y[k] = Σ x[t] exp(∓2πi k t / n)` along an axis of extent `n`: negative sign forward, positive sign for the
-    /// inverse. Never divided by `n`. It takes complex numbers.
+    /// inverse. The result is not divided by `n`. Operands are complex.
     pub struct Fft = "fft" {
         /// The axis.
         axis: usize,
@@ -78,7 +78,7 @@ const UNSTOPPABLE: usize = 1 << 14;
 const ASK_EVERY: usize = 1 << 16;
 
 /// The algorithm for a transform of some extent. Long transforms are composed of short ones, so that they can be
-/// stopped in between. No preparation takes longer than one pass over the elements.
+/// stopped in between. Making a plan is as fast as one pass over the elements.
 enum Plan {
     Short(Arc<dyn rustfft::Fft<f64>>),
     /// A composite extent `rows · columns`.
@@ -96,7 +96,7 @@ enum Plan {
     },
 }
 
-/// All powers `k < n` of the `n`-th root of unity, computed from two tables of about `sqrt(n)` entries.
+/// The powers `0..n` of the `n`-th root of unity, each the product of entries of two tables of about `sqrt(n)` entries.
 struct Roots {
     fine: Vec<C>,
     coarse: Vec<C>,
@@ -214,7 +214,7 @@ fn combine(to: &mut [C], a: &[C], b: &[C], f: impl Fn(C, C, C) -> C) -> Result<(
     Ok(())
 }
 
-/// Transposes a matrix of `columns` columns, a few rows of the result at a time, which fit into cache.
+/// Transposes a matrix with `columns` columns. Writes 16 rows of the result at a time, so that they stay in cache.
 fn transpose(from: &[C], to: &mut [C], columns: usize) -> Result<()> {
     const TOGETHER: usize = 16;
     let rows = from.len() / columns;

@@ -53,7 +53,8 @@ impl Primitive for Take {
                 vec![y.permute(&order)]
             }
             (true, true) => {
-                // One axis of n·N slices; each element of the batch indexes its own N.
+                // Merges the batch axis (n) and the indexed axis (N): one axis of n·N slices, of which each batch
+                // element indexes its own N.
                 let (merged, extent) = merge_batch(x, axis);
                 let y = merged.take(offset_by_batch(index, extent), 0);
                 // [n, index…, before…, after…] to [n, before…, index…, after…].
@@ -86,7 +87,8 @@ impl Sampled for Take {
     }
 }
 
-/// The function that combines updates with the elements at their index: `None` replaces them, and the last update of an index wins.
+/// The function that combines an update with the element at its index. `None` replaces the element; of several updates
+/// at an index, the last remains.
 impl AttrField for Option<Combine> {
     fn to_attr(&self) -> Attr {
         Attr::Str(self.map_or("set", Combine::name).into())
@@ -116,27 +118,27 @@ fn split_batch<'g>(x: Var<'g>, shape: &Shape, axis: usize) -> Var<'g> {
     x.reshape(moved).permute(&order)
 }
 
-/// Returns a number that marks an index as out of range for an axis of this extent, when it is added to the
-/// index. Use it before the axis is merged into a larger one: the sum is out of range for every axis, and
-/// errors decode the original index and extent from it.
+/// Returns a number that marks an index as out of range for an axis of this extent when it is added to the index. Use
+/// it before the axis is merged into a larger one: the sum is out of range for every axis, and [`Error::index`] decodes
+/// the original index and extent from it.
 pub fn out_of_range_marker(extent: usize) -> i64 {
     NOWHERE + ((extent as i64).min(FAR - 1) << 31)
 }
 
-/// The base of markers, far below every valid index. Its low bits hold an extent and an index.
+/// The base of markers, far below every valid index. A marker adds the extent times 2³¹ and the index to it.
 const NOWHERE: i64 = -(1 << 62);
-/// Bound on the indices and extents that a marker can encode.
+/// Limit of the indices and extents that a marker can encode.
 const FAR: i64 = 1 << 30;
 
-/// Decodes the index and the extent from a sum with [`out_of_range_marker`].
+/// Returns the index and extent of which [`out_of_range_marker`] has made this index; `None` for any other index.
 pub(crate) fn decode_marker(index: i64) -> Option<(i64, usize)> {
     let both = index.checked_sub(NOWHERE).filter(|_| index < NOWHERE / 2)?;
     let extent = (both + FAR) >> 31;
     Some((both - (extent << 31), usize::try_from(extent).ok()?))
 }
 
-/// Shifts the indices of each element of the batch into its part of a merged axis. An index out of range must not
-/// fall into the part of another element.
+/// Shifts the indices of each batch element to its part of a merged axis. An index out of range gets a marker, because
+/// shifted it could be in range for another batch element.
 fn offset_by_batch(index: Var<'_>, extent: usize) -> Var<'_> {
     let index = index.to(DType::I64);
     let own = index + index.builder().iota(DType::I64, index.shape(), 0) * extent as f64;

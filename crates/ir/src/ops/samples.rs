@@ -12,7 +12,7 @@ pub struct Sample {
     pub op: Op,
     /// Its operands. Floats are `f64`; checks cast them as they need.
     pub ins: Vec<Literal>,
-    /// If true, finite differences are valid here: false at ties, kinks and jumps.
+    /// If true, finite differences are valid for these operands. False at ties, kinks and jumps.
     pub smooth: bool,
 }
 
@@ -93,8 +93,8 @@ impl Samples {
         self.make(DType::F64, shape, |s| (0..4).map(|_| s.unit() - 0.5).sum::<f64>() * 1.7)
     }
 
-    /// Draws floats that are far enough from each other and from zero for finite differences of order
-    /// statistics.
+    /// Draws floats whose distances from each other and from zero exceed the step of finite differences, for functions
+    /// such as `max` and `sort`.
     pub fn distinct(&mut self, shape: impl Into<Shape>) -> Literal {
         let shape = shape.into();
         let n = shape.numel();

@@ -100,7 +100,8 @@ impl Primitive for Scan {
         Derivative::Structural
     }
 
-    // The same loop with a tangent next to every differentiable value.
+    // The same loop with a tangent next to every differentiable value. Suffixes: s shared, c carries, x inputs, y
+    // outputs.
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         let b = rule.ins[0].builder();
         let takes = self.body.input_avals();
@@ -164,7 +165,7 @@ impl Primitive for Scan {
         let inputs = [kept, xs, &ct_ys].concat();
         let slices: Vec<Aval> = avals(&inputs).iter().map(slice_of).collect();
         let (n, m) = (shared.len(), first.len());
-        // All differentiable values pass cotangents between iterations, even those not needed outside.
+        // Every differentiable carry passes its cotangent between iterations, even if it is not needed outside.
         let inner: Vec<bool> = takes
             .iter()
             .zip(needs)
@@ -234,7 +235,8 @@ impl Primitive for Scan {
         [gs, spread_derivatives(tc, (0..m).map(at)), spread_derivatives(tx, gx)].concat()
     }
 
-    // The batch axis of inputs moves after the axis of iterations; carries are batched if any operand is.
+    // Moves the batch axis of inputs after the axis of iterations. All carries are batched, because any of them may
+    // become batched in the first iteration.
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
         let b = batch.builder;
         let is_input = |i: usize| i >= self.shared + self.carries;

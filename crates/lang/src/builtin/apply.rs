@@ -1,4 +1,5 @@
-//! Applies a function, or its derivative, to tensors with named axes.
+//! Applies a function, or its derivative, to tensors with named axes. Takes arguments and settings; returns a tensor
+//! with named axes, or an error. The functions themselves are in `family`.
 
 use super::family::arrays;
 use super::param::Occurs;
@@ -51,7 +52,7 @@ impl Callee {
         self.vjp_of(args, 0, |args| self.slope(order - 1, args, s, around), |out| Ok(out.tensor.ones_like()))
     }
 
-    /// Returns the cotangent of one argument, from the cotangent of the result, which is the last argument.
+    /// Returns the cotangent of one argument: the vjp at the cotangent of the result, which is the last argument.
     fn pulled(
         &self,
         order: usize,
@@ -202,7 +203,8 @@ fn run(b: &Builtin, tensors: &[Tensor], s: &Settings) -> Result<Tensor> {
     tensors.iter().try_for_each(|t| fits(&t.shape()))?;
     let avals: Option<Vec<_>> = tensors.iter().map(Tensor::aval).collect();
     if let Some(avals) = avals.filter(|_| !tensors.iter().any(Tensor::is_traced)) {
-        // Untraced arguments are constants, for which `apply` computes at once, so the result's size is checked first.
+        // `apply` evaluates untraced arguments immediately, so this traces it first and checks the sizes of the
+        // results.
         let traced = trace_function(&avals, |t: &[Tensor]| apply(t));
         let outs = traced.iter().flat_map(|t| t.graph.output_avals());
         outs.into_iter().try_for_each(|out| fits(&out.shape))?;
@@ -299,7 +301,8 @@ fn broadcast(x: &Named, axes: &[Name], all: &[Named]) -> Tensor {
     x.aligned(axes).expand(extents)
 }
 
-/// Applies a pointwise op. If it takes booleans or integers only, numbers are converted to them and the result back.
+/// Applies a pointwise op. If the op takes only booleans or only integers, converts the operands, and converts the
+/// result back.
 fn apply_pointwise_op(op: &'static Pointwise, operands: &[&Tensor]) -> Tensor {
     let own = operands.first().map_or(DType::F32, |t| t.dtype());
     if op.name == "abs" && own.is_complex() {
@@ -327,10 +330,11 @@ fn checked(v: Named) -> Result<Named> {
     Ok(v)
 }
 
-/// Names the result axes of a positional function. Axes that the table maps from an argument keep their names. New
-/// axes take the names of the left side that are still free, even if the call is only part of the right side. If the
-/// call is the entire right side, kept axes may be renamed too, but names that both have are never permuted. If the
-/// table says nothing, or a name would occur twice, all axes take the names of the left side in order.
+/// Names the result axes of a positional function. Axes that the table maps from an argument keep their names. New axes
+/// take the names of the left side that no result axis has, even if the call is only part of the right side. If the
+/// call is the entire right side, kept axes whose names the left side lacks are renamed too. Names that the left side
+/// and the result share are never permuted. If the table says nothing, or a name would occur twice, all axes take the
+/// names of the left side in order.
 fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) -> Vec<Name> {
     let axes: Vec<&[Name]> = args.iter().map(|a| &a.axes[..]).collect();
     let (own, left) = (given(b.gives, &axes, Some(rank)), around.left);
@@ -354,13 +358,13 @@ fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) ->
     own.iter().map(|n| if is_open(n) { others.next().unwrap_or(n) } else { n }.clone()).collect()
 }
 
-/// Returns the axes that the call of a function of the program added to these arguments. Their names begin
-/// with `^`.
+/// Returns the leading axes that calls of the program's own functions add to arguments. Their names begin with `^`.
 fn lead_axes(args: &[Named]) -> Vec<Name> {
     union(args).into_iter().filter(|a| a.starts_with('^')).collect()
 }
 
-/// Returns the arguments with the same axes in front, and the number of axes that the first one did not have.
+/// Moves the axes `lead` of each argument to the front, and broadcasts arguments that lack one. Also returns how many
+/// of these axes the first argument lacked.
 fn with_lead(args: &[Named], lead: &[Name]) -> (Vec<Named>, usize) {
     let one = |arg: &Named| {
         let own = arg.axes.iter().filter(|a| !lead.contains(a));
@@ -379,8 +383,8 @@ pub(super) fn has_twins(names: &[Name]) -> bool {
     (1..names.len()).any(|i| names[..i].contains(&names[i]))
 }
 
-/// Returns the names of the result axes according to a table entry, from the alternative that fits `rank`.
-/// New axes get names that contain a space, which no program can write.
+/// Returns the names of the result axes by a table entry such as `ij,jk->ik`, for the first alternative whose result
+/// has rank `rank`. New axes get names that contain a space, which a program cannot write.
 pub(super) fn given(gives: &str, args: &[&[Name]], rank: Option<usize>) -> Option<Vec<Name>> {
     let fits = |names: &Vec<Name>| rank.is_none_or(|rank| names.len() == rank);
     if gives.is_empty() {
@@ -407,7 +411,7 @@ pub(super) fn given(gives: &str, args: &[&[Name]], rank: Option<usize>) -> Optio
     })
 }
 
-/// Brings a cotangent to the axes of the result: extra axes are summed, missing ones repeated.
+/// Converts a cotangent to the axes of the result: sums over extra axes, and repeats along missing ones.
 fn cotangent_for(g: &Named, out: &Named, shape: Shape) -> Result<Tensor> {
     let extents = out.tensor.shape();
     let dtype = out.tensor.dtype();

@@ -1,5 +1,5 @@
-//! Functions: the table of builtins, every pointwise op of the catalog, the program's own, and the derivative of each
-//! (`f_grad`), which is the core's own vjp.
+//! Functions that a program can call: the table of builtins, every pointwise op of the catalog, the program's own
+//! functions, and the derivative of each (`f_grad`), which is computed by the vjp of the ops.
 
 mod absent;
 mod apply;
@@ -52,9 +52,9 @@ pub(crate) enum Shape {
     Scatter,
     /// Matches axes by position; names are ignored.
     Positional,
-    /// Takes the part of one tensor that a text describes.
+    /// Takes a slice of one tensor; the setting `at` describes the slice as text, such as `0:2, :`.
     Part,
-    /// A function of an index itself, such as `even(i)`.
+    /// A function of an index itself, such as `even(i)`; its argument is the tensor of the index's values.
     OfIndex,
 }
 
@@ -70,7 +70,7 @@ impl Shape {
         self.has_one_axis() || self == Shape::Reduce
     }
 
-    /// Returns true if an index may have different sizes inside and outside an argument.
+    /// Returns true if an index of the call's line may have another size inside an argument.
     pub(crate) fn is_of_any_size(self) -> bool {
         matches!(self, Shape::Positional | Shape::Resize)
     }
@@ -83,7 +83,7 @@ pub(crate) enum Derivative {
     Core,
     /// A function of its result and the cotangent, under its own name: `softmax_grad(y, g)`.
     OfResult,
-    /// For functions of real and imaginary parts: the derivative is written with such functions.
+    /// The derivative is written with the functions `real`, `imag`, `conj` and `complex`, for functions of such parts.
     Parts(Part),
     /// Defined as zero: no gradient flows.
     Stop,
@@ -355,15 +355,16 @@ impl Callee {
         self.params().iter().any(|p| matches!(p.takes, Takes::Ids | Takes::Classes))
     }
 
-    /// Returns true if a call uses the temperature of its equation, because it has none of its own.
+    /// Returns true if a call has no temperature argument and takes one, so that it uses the temperature of its
+    /// equation.
     pub(crate) fn has_temperature(&self, call: &Call) -> bool {
         let pulled = call.named.iter().any(|(k, _)| &**k == "wrt");
         let own = || self.bound(call.args.len(), pulled).iter().any(|p| &*p.name == "T");
         self.keys().iter().any(|k| k.name == "like") && !own()
     }
 
-    /// Returns true if a call, or the function it is a derivative of, reduces to one number: a loss, unless
-    /// `reduction="none"`.
+    /// Returns true if the called function, or the one it is a derivative of, is a loss that reduces to one number.
+    /// With `reduction="none"` it does not.
     pub(crate) fn gives_one_number(&self, call: &Call) -> bool {
         let Base::Table(b) = &self.base else { return false };
         let each = |(k, v): &(Name, Expr)| {
@@ -372,7 +373,7 @@ impl Callee {
         b.settings.iter().any(|k| k.name == "reduction") && !call.named.iter().any(each)
     }
 
-    /// Returns the derivative of a call; some settings make it unavailable.
+    /// Returns the derivative of the called function; `Derivative::None` if a setting of the call makes it unavailable.
     pub(crate) fn derivative_of(&self, call: &Call) -> Derivative {
         let stops = |k: &Key| {
             let is = |v: &Expr| matches!(&v.kind, Kind::Text(t) if k.flat.contains(&&**t));
@@ -385,8 +386,8 @@ impl Callee {
     }
 }
 
-/// Returns the axis that a call works along, if known: that of `axis=`, else the last axis of a first
-/// argument that is a tensor.
+/// Returns the axis along which a call works, if it is known: the axis that `axis=` names, else the last axis of the
+/// first argument if that is a tensor.
 fn along(call: &Call) -> Option<Name> {
     let own = match call.args.first().map(|a| &a.kind) {
         Some(Kind::Ref(r)) => keys(r),
@@ -437,8 +438,8 @@ fn given_to(b: &Builtin, call: &Call) -> Option<Vec<Name>> {
     apply::given(b.gives, &args.iter().map(|a| &a[..]).collect::<Vec<_>>(), None)
 }
 
-/// Returns the names of the result axes of a call that takes names from the left side. `args` are the names
-/// of the arguments' axes. Agrees with `apply`, as far as names are known before sizes are.
+/// Returns the names of the result axes of a call that takes names from the left side. `args` are the names of the
+/// arguments' axes. Must agree with `apply`; returns `None` if the names depend on sizes.
 pub(crate) fn result_names(
     call: &Call,
     args: &[Vec<Name>],
@@ -509,7 +510,7 @@ pub(crate) fn has_temperature(e: &Expr, program: &Program) -> bool {
     here() || e.parts().into_iter().any(|p| has_temperature(p, program))
 }
 
-/// Functions that gradient programs call in addition to derivatives of the functions that the program calls.
+/// Builtins that generated gradient equations call, in addition to derivatives of the functions that the program calls.
 const GENERATED: [&str; 14] = [
     "const",
     "ones_like",
@@ -527,8 +528,8 @@ const GENERATED: [&str; 14] = [
     "complex",
 ];
 
-/// Explains why `name` is reserved: a line of a gradient program would call it instead of the builtin. Tensors
-/// conflict only with the names that such lines use for tensors as well.
+/// Explains why `name` is reserved; `None` if it is free. A generated gradient equation would call the program's own
+/// function instead of the builtin. Tensors conflict only with names that gradient equations also use for tensors.
 pub(crate) fn taken(name: &str, is_function: bool, program: &Program) -> Option<String> {
     let generated = if is_function { &GENERATED[..] } else { &GENERATED[..3] };
     if generated.contains(&name) {
@@ -563,7 +564,7 @@ impl Signature {
         self.params.iter().map(|p| &*p.name).chain(self.keys.iter().map(|k| k.name))
     }
 
-    /// Returns the least number of tensor arguments. Derivatives can also be called without cotangents.
+    /// Returns the minimum number of tensor arguments. Derivatives can also be called without cotangents.
     pub(crate) fn least(&self) -> usize {
         let needed = self.params.iter().filter(|p| p.occurs == param::Occurs::Once).count();
         needed.saturating_sub(self.order)

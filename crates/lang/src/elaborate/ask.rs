@@ -1,5 +1,5 @@
-//! Expressions without a name: those written to files, and queries. They become equations whose left sides have the
-//! indices that appear once.
+//! Gives names to unnamed expressions: queries, and expressions that are written to files. Each becomes an equation
+//! whose left side has the free indices of the expression.
 
 use crate::elaborate::scope::{Names, free, in_order};
 use crate::program::{Faults, Program};
@@ -7,7 +7,7 @@ use crate::syntax::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
 use crate::syntax::source::Source;
 
 impl Program {
-    /// Returns the equations that define an expression under a name, and that name with its indices.
+    /// Returns a left side, `name` with the free indices of `value`, and the equations that define it.
     pub(super) fn named(&self, name: Name, value: &Expr) -> (Ref, Vec<Equation>) {
         let open = free(value, &Names::new(), self);
         let places = in_order(value, &open).iter().map(crate::syntax::ast::Place::named).collect();
@@ -55,7 +55,7 @@ impl Program {
         self.equations.extend(equations);
     }
 
-    /// Returns the program with an equation for an expression under a new name.
+    /// Returns a copy of the program with an equation for the query in `source`, and the new name on its left side.
     pub fn ask(&self, source: Source) -> Result<(Program, Name), Faults> {
         let mut grown = self.clone();
         let file = grown.sources.len() as u32;

@@ -14,15 +14,16 @@ pub(crate) struct Domain {
     /// In order of first appearance.
     pub(crate) symbols: Vec<Arc<str>>,
     codes: HashMap<Arc<str>, u32>,
-    /// One more than the largest integer that is written, and its location.
+    /// The smallest size that the written integers permit (one more than the largest), and the location of that
+    /// integer.
     least: Option<(usize, Span)>,
     /// Where the first symbol is written.
     named_at: Option<Span>,
-    /// Sizes of the lists of numbers that define one of its positions.
+    /// The extents, along positions with this domain, of number lists that define a tensor.
     listed: Vec<usize>,
-    /// The indices at its positions.
+    /// The names of indices that are used at positions with this domain.
     indices: Vec<Name>,
-    /// If true, a table gives one of its positions.
+    /// If true, a tensor that is read from a table has this domain at some position.
     tabled: bool,
 }
 
@@ -118,7 +119,7 @@ pub(crate) fn list_of(e: &Equation) -> Option<&crate::syntax::ast::Array> {
 }
 
 impl Domains {
-    /// Returns the domains of equations, without tables.
+    /// Returns the domains of equations. Values in tables are added later by `add_tables`.
     pub(crate) fn new(equations: &[Equation]) -> Domains {
         let mut joins = Joins::default();
         for e in equations {
@@ -228,8 +229,8 @@ impl Domains {
         self.domain(name, position).map(|d| &d.symbols[..]).filter(|s| !s.is_empty())
     }
 
-    /// Returns the size of a domain, or `None` if nothing gives it or two sizes differ. `axis` returns
-    /// declared sizes of indices.
+    /// Returns the size of a domain. Returns `None` if nothing determines it, two sizes differ, or a symbol or integer
+    /// does not fit. `axis` returns the declared size of an index.
     pub(crate) fn size(&self, domain: usize, axis: impl Fn(&Name) -> Option<usize>) -> Option<usize> {
         let own = &self.all[domain];
         let least = own.least.map_or(0, |l| l.0).max(own.symbols.len());

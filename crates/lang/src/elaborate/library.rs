@@ -1,5 +1,5 @@
-//! Libraries: texts with functions, the numbers (`const`, `param`) and tensors (`let`) that these share, and imports.
-//! In the program, names of a library have the importer's alias as prefix.
+//! Imports library files: their functions, and the numbers (`const`, `param`) and tensors (`let`) that functions share.
+//! In the importing program, names of a library have the alias as prefix.
 
 use super::collect::terms;
 use crate::builtin::stem;
@@ -9,13 +9,13 @@ use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::source::{Source, Span};
 use std::collections::{HashMap, HashSet};
 
-/// The most texts that a program may import.
+/// The maximum number of files that a program may import.
 const MOST_IMPORTS: usize = 100;
 
 /// The state of importing.
 pub(super) struct Imports<'a> {
     loader: &'a dyn Loader,
-    /// The paths of the texts being loaded, each imported by the one before.
+    /// The paths of the files being loaded; each imports the next one.
     trail: Vec<String>,
     /// The libraries already imported, with their aliases.
     done: HashSet<Library>,
@@ -27,7 +27,7 @@ impl<'a> Imports<'a> {
     }
 }
 
-/// The path of a text, and its alias in the program.
+/// A library file: its path, and the alias under which the program knows it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Library {
     path: String,
@@ -67,7 +67,7 @@ impl Library {
     }
 }
 
-/// Returns the name of a tensor that functions of a library share; not one that a program can write.
+/// Returns the program's name for a tensor that the functions of a library share. A program cannot write such a name.
 fn shared(name: &Name) -> Name {
     format!("::{name}").into()
 }
@@ -98,7 +98,7 @@ impl Program {
             faults.push(Diagnostic::error(span, what));
             return;
         }
-        // Two libraries may both import a third, which is loaded once.
+        // If two libraries import a third under the same alias, it is added once.
         if !imports.done.insert(library.clone()) {
             return;
         }

@@ -48,8 +48,8 @@ impl Program {
         out
     }
 
-    /// Returns true if two programs have the same equations in Core, up to the names of indices and the order of lines
-    /// of different names.
+    /// Returns true if two programs have the same equations in Core. Ignores the names of indices and the relative
+    /// order of equations that define different names.
     pub fn has_same_core(&self, other: &Program) -> bool {
         let all = |p: &Program| {
             let core = Core::new(p);
@@ -69,7 +69,8 @@ impl Program {
     }
 }
 
-/// Returns an equation with everything written out. A name that is read from a file stays as it is.
+/// Returns the surface form of a Core equation, with every sum and temperature explicit. `own` is the equation in the
+/// source; it is returned unchanged if it reads a file.
 fn written(e: &core::Equation, own: &Equation) -> Equation {
     if own.file().is_some() {
         return own.clone();
@@ -97,7 +98,7 @@ fn same(a: &Equation, b: &Equation) -> bool {
 }
 
 impl Core<'_> {
-    /// One line per group: how it is solved, and its names.
+    /// Returns one line per group: the way it is solved, and its names.
     fn heads(&self) -> Vec<String> {
         let all = Equations::new(self.program, &self.equations);
         let head = |group: &Group| {

@@ -1,5 +1,6 @@
-//! Rules over relations, after names, symbols and sizes are resolved: a head, literals that must hold, and for tensors the
-//! number that each solution contributes. `compile` makes them from equations, `magic` changes them, `engine` runs them.
+//! Rules over relations, after names, symbols and sizes are resolved. A rule has a head, conditions, and for tensors
+//! the number that each solution contributes. `compile` makes rules from equations, `magic` specialises them for a
+//! query, and `engine` runs them.
 
 use crate::syntax::ast::{Comparison, Projection};
 
@@ -24,7 +25,7 @@ impl Atom {
     }
 }
 
-/// A number that depends on variables.
+/// A numeric expression over variables and elements of tensors.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Number {
     Constant(f64),
@@ -40,8 +41,8 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// Returns true if the number is increasing in each element of the group that it reads: these are read alone or as
-    /// terms of a sum.
+    /// Returns true if the expression is monotonically increasing in each element that it reads of the predicates in
+    /// `group`: such a read is the entire expression or a term of a sum.
     pub(super) fn grows(&self, group: &[usize]) -> bool {
         let mut reads = false;
         self.reads(&mut |r| reads |= group.contains(&r.of));
@@ -97,7 +98,7 @@ impl Literal {
         out
     }
 
-    /// Returns the name that it reads as a relation, and whether it negates it.
+    /// Returns the atom of a literal and whether it is negated; `None` for a comparison.
     pub(super) fn atom(&self) -> Option<(&Atom, bool)> {
         match self {
             Literal::Holds(atom) => Some((atom, false)),
@@ -118,10 +119,10 @@ pub(super) struct Rule {
     pub(super) sizes: Vec<u32>,
 }
 
-/// The kind of a name, and its initial value.
+/// The kind of a predicate, with its initial facts or values.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// A relation with its initial facts, one after the other.
+    /// A relation with its initial facts: the arguments of all facts in one list, one fact after the other.
     Relation(Vec<u32>),
     /// A tensor whose elements combine by a reduction.
     Reduced(Projection),
@@ -129,7 +130,7 @@ pub(super) enum Kind {
     Array(Vec<f64>),
 }
 
-/// A name in rules: its sizes and kind.
+/// A relation or tensor that rules define or read: the sizes of its argument domains, and its kind.
 #[derive(Clone, Debug)]
 pub(super) struct Predicate {
     pub(super) sizes: Vec<u32>,
@@ -144,7 +145,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Returns the predicates that each predicate reads.
+    /// Returns, for each predicate, the predicates that its rules read, without repetitions.
     pub(super) fn needs(&self) -> Vec<Vec<usize>> {
         let mut needs = vec![Vec::new(); self.predicates.len()];
         for rule in &self.rules {

@@ -6,18 +6,20 @@ use gradus_tensor::Tensor;
 
 /// The most elements of one value.
 pub(crate) const MOST_ELEMENTS: usize = 1 << 28;
-/// The most combinations of indices in one contraction: a product of matrices with ten thousand rows.
+/// The maximum number of index combinations in one contraction; the product of two matrices of 10 000 × 10 000
+/// elements is just below this limit.
 pub(crate) const MOST_WORK: u64 = 1 << 40;
 /// The most calls of its own functions that a program may make: nested calls multiply.
 pub(crate) const MOST_CALLS: usize = 100_000;
-/// The most operations of a function that is differentiated again: higher derivatives (`tanh_grad_grad`) grow by a
-/// factor each time.
+/// The maximum number of ops in the graph of a function whose vjp is taken. Higher derivatives (`tanh_grad_grad`)
+/// multiply the number of ops each time.
 pub(crate) const MOST_OPERATIONS: usize = 1 << 16;
-/// The most elements that the relations of a group of rules may have together to be solved fact by fact.
+/// The maximum total number of elements of the relations that one `Closure` op solves. Larger groups of rules are
+/// solved with tensor contractions.
 pub(crate) const MOST_FACTS: usize = 1 << 26;
-/// The largest number of rounds that may be set for a fixpoint.
+/// The largest number of iterations that a program may set for a fixpoint (`rounds`).
 pub(crate) const MOST_ROUNDS: usize = 1_000_000;
-/// The default limit on the steps of a time that ends by a condition.
+/// The default limit on the number of steps of a virtual time that ends by a condition.
 pub(crate) const MOST_STEPS: usize = 1_000_000;
 /// The most `_grad` suffixes of a name: each nests one derivative on the stack.
 pub(crate) const MOST_GRADS: usize = 64;

@@ -42,7 +42,7 @@ impl Vocabulary {
         let mut sorted: Vec<u32> = (0..bytes.len() as u32).filter(|t| bytes[*t as usize].is_some()).collect();
         sorted.sort_by(|a, b| bytes[*a as usize].cmp(&bytes[*b as usize]));
         let mut nodes: Vec<Node> = Vec::new();
-        // The nodes from the root to the last token.
+        // Indices of the nodes on the path from the root to the last token.
         let mut open: Vec<usize> = Vec::new();
         for (i, token) in sorted.iter().enumerate() {
             let text = bytes[*token as usize].as_deref().unwrap_or_default();

@@ -105,7 +105,7 @@ pub struct Progress<'a> {
     pub step: u64,
     /// Number of updates of the run.
     pub steps: u64,
-    /// Loss of the batches of this update, with the weights before it.
+    /// Loss of the batches of this update, computed with the weights before the update.
     pub loss: f64,
     /// Number of tokens of this update that have a loss.
     pub tokens: usize,

@@ -4,10 +4,11 @@ use crate::module;
 use crate::module::{Forward, Mode};
 use gradus_tensor::{Generator, Tensor};
 
-/// In training, zeroes elements with a probability and scales the others, which keeps the expectation.
+/// In training, sets each element to 0 with probability `p` and divides the others by `1 - p`, which keeps
+/// the expected value.
 #[derive(Clone, Debug)]
 pub struct Dropout {
-    /// The probability.
+    /// The probability that an element is set to 0.
     pub p: f64,
     /// The mode: training or evaluation.
     pub mode: Mode,

@@ -23,8 +23,8 @@ pub struct LowRank {
 }
 
 impl LowRank {
-    /// Makes an addition that changes nothing yet: `A` is drawn as the weight of a linear layer is, `B` is
-    /// zero.
+    /// Makes a low-rank matrix that is zero at first: `A` is drawn like the weight of a linear layer, and `B`
+    /// is zero.
     pub fn new(inputs: usize, outputs: usize, rank: usize, scale: f64, g: &Generator) -> LowRank {
         let a = init::within_fan([rank, inputs], inputs, g);
         LowRank { a: Param::new(&a), b: Param::new(&Tensor::zeros([outputs, rank])), scale }
@@ -100,7 +100,8 @@ impl LoraSlot {
         Ok(())
     }
 
-    /// Adds the contribution of the contents for inputs `x` to the outputs `y` of the map.
+    /// Returns the outputs `y` of the map plus the low-rank product of its inputs `x`. Returns `y` if the
+    /// slot is empty.
     #[track_caller]
     pub fn add(&self, x: &Tensor, y: Tensor) -> Tensor {
         match self.get() {

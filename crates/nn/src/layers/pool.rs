@@ -5,10 +5,10 @@ use crate::module::Forward;
 use gradus_tensor::Tensor;
 use gradus_tensor::func::pool::{AvgPoolOptions, MaxPoolOptions, adaptive_avg_pool, avg_pool, max_pool};
 
-/// The maximum of each window over the last axes, one for each extent of the kernel.
+/// The maximum over each window of the last axes. The window has as many axes as `kernel` has extents.
 #[derive(Clone, Debug)]
 pub struct MaxPool {
-    /// The window.
+    /// Extents of the window.
     pub kernel: Vec<usize>,
     /// Stride (default: the extent of the window), padding, dilation.
     pub options: MaxPoolOptions,
@@ -29,10 +29,10 @@ impl Forward for MaxPool {
     }
 }
 
-/// The mean of each window over the last axes, one for each extent of the kernel.
+/// The mean over each window of the last axes. The window has as many axes as `kernel` has extents.
 #[derive(Clone, Debug)]
 pub struct AvgPool {
-    /// The window.
+    /// Extents of the window.
     pub kernel: Vec<usize>,
     /// Stride (default: the extent of the window), padding, and whether padding is counted.
     pub options: AvgPoolOptions,
@@ -53,7 +53,7 @@ impl Forward for AvgPool {
     }
 }
 
-/// Means over windows chosen so that the last axes get these extents.
+/// Means over windows that are chosen so that the last axes get the extents `size`.
 #[derive(Clone, Debug)]
 pub struct AdaptiveAvgPool {
     /// The extents.

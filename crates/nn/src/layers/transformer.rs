@@ -12,15 +12,16 @@ use gradus_tensor::{Generator, Tensor};
 pub struct TransformerBlock {
     /// Attention.
     pub self_attn: MultiHeadAttention,
-    /// From the width to the hidden layer.
+    /// Projection from the width to the hidden layer.
     pub linear1: Linear,
-    /// From the hidden layer to the width.
+    /// Projection from the hidden layer to the width.
     pub linear2: Linear,
-    /// Norm of the attention.
+    /// Norm of the input of attention, or of the sum after attention if `norm_first` is false.
     pub norm1: LayerNorm,
-    /// Norm of the network.
+    /// Norm of the input of the network, or of the sum after the network if `norm_first` is false.
     pub norm2: LayerNorm,
-    /// Dropout of both results and of the hidden layer; that of the attention weights is separate.
+    /// Dropout of the result of attention, of the hidden layer and of the result of the network. `self_attn`
+    /// has a separate dropout for the attention weights.
     pub dropout: Dropout,
     /// If true, norms come before attention and network.
     pub norm_first: bool,

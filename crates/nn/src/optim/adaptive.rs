@@ -11,7 +11,7 @@ pub struct Adam {
     pub rate: f64,
     /// Decay of the average gradient, and of the average square.
     pub betas: (f64, f64),
-    /// Added to the standard deviation.
+    /// Added to the root of the mean square, against division by zero.
     pub eps: f64,
     /// L2 penalty, added to the gradient.
     pub weight_decay: f64,
@@ -42,9 +42,9 @@ struct Averages {
 }
 
 impl Common {
-    /// Number of [`numbers`](Common::numbers).
+    /// Length of the list that [`numbers`](Common::numbers) returns.
     const NUMBERS: usize = 2;
-    /// Number of [`settings`](Common::settings).
+    /// Length of the list that [`settings`](Common::settings) returns.
     const SETTINGS: usize = 5;
 
     fn decay(&self) -> Decay {
@@ -82,7 +82,7 @@ impl Common {
     }
 }
 
-/// Returns the number that is added to a standard deviation.
+/// Returns `eps`, the last but one of the numbers of a step.
 fn eps(n: &[Tensor]) -> &Tensor {
     &n[n.len() - 2]
 }
@@ -178,9 +178,9 @@ pub struct AdamW {
     pub rate: f64,
     /// Decay of the average gradient, and of the average square.
     pub betas: (f64, f64),
-    /// Added to the standard deviation.
+    /// Added to the root of the mean square, against division by zero.
     pub eps: f64,
-    /// Fraction of the parameters that is subtracted per step, times the rate.
+    /// Each step subtracts the parameters times this number and times the learning rate.
     pub weight_decay: f64,
     /// If true, uses the largest average square so far.
     pub amsgrad: bool,
@@ -199,12 +199,12 @@ impl AdamW {
     }
 }
 
-/// Adam with the largest gradient instead of the mean square.
+/// Adam with a decaying maximum of the magnitudes of gradients instead of the root of their mean square.
 #[derive(Clone, Copy, Debug)]
 pub struct Adamax {
     /// The learning rate.
     pub rate: f64,
-    /// Decay of the average gradient, and of the largest gradient.
+    /// Decay of the average gradient, and of the largest magnitude.
     pub betas: (f64, f64),
     /// Added to the magnitude of gradients.
     pub eps: f64,
@@ -264,7 +264,7 @@ pub struct NAdam {
     pub rate: f64,
     /// Decay of the average gradient, and of the average square.
     pub betas: (f64, f64),
-    /// Added to the standard deviation.
+    /// Added to the root of the mean square, against division by zero.
     pub eps: f64,
     /// Decay of weights, in the way that `decoupled` selects.
     pub weight_decay: f64,
@@ -326,7 +326,7 @@ impl Rule for NAdam {
     fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let Averages { p, g, mean, square } = self.common().averages(p, g, state, n);
         let [rate, mu, next] = [0, 1, 2].map(|i| &n[Common::NUMBERS + i]);
-        // The product of all momenta so far, in its own dtype.
+        // Converts to the dtype of `state[2]`, the product of the momenta of all steps so far.
         let of = |x: &Tensor| x.to_dtype(state[2].dtype());
         let product = &state[2] * of(mu);
         let own = of(rate) * (1.0 - of(mu)) / (1.0 - &product);
@@ -344,7 +344,7 @@ pub struct RAdam {
     pub rate: f64,
     /// Decay of the average gradient, and of the average square.
     pub betas: (f64, f64),
-    /// Added to the standard deviation.
+    /// Added to the root of the mean square, against division by zero.
     pub eps: f64,
     /// Decay of weights, in the way that `decoupled` selects.
     pub weight_decay: f64,
@@ -364,7 +364,7 @@ impl RAdam {
         Common { betas, eps, weight_decay, decoupled }
     }
 
-    /// Returns the rates of the plain and of the scaled average; one of them is 0.
+    /// Returns the rate of the unscaled update and that of the scaled update; one of them is 0.
     fn rates(&self, rate: f64, step: u64) -> (f64, f64) {
         let (beta2, (first, second)) = (self.betas.1, self.common().corrections(step));
         let rate = rate / first;

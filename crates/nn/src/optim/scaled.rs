@@ -11,7 +11,7 @@ pub struct RmsProp {
     pub rate: f64,
     /// Decay of the average square.
     pub alpha: f64,
-    /// Added to the standard deviation.
+    /// Added to the root that divides the gradient, against division by zero.
     pub eps: f64,
     /// Factor of the previous direction.
     pub momentum: f64,
@@ -185,14 +185,14 @@ impl Rule for Adadelta {
 pub struct Adafactor {
     /// The largest relative learning rate.
     pub rate: f64,
-    /// The weight of new squares is the step to this power.
+    /// The weight of new squares at step `t` is `t` to this power.
     pub decay: f64,
-    /// Smallest standard deviation (the machine epsilon of the dtype if `None`), and smallest magnitude of a
-    /// parameter.
+    /// Two lower bounds: of the root mean square that divides the gradient (the machine epsilon of the dtype
+    /// if `None`), and of the root mean square of a parameter.
     pub eps: (Option<f64>, f64),
     /// Updates with a root mean square above this are scaled down.
     pub clip: f64,
-    /// Fraction of the parameters that is subtracted per step, times the rate.
+    /// Each step subtracts the parameters times this number and times the learning rate.
     pub weight_decay: f64,
 }
 

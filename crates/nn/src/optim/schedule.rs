@@ -11,7 +11,7 @@ pub struct Schedule(Kind);
 #[derive(Clone)]
 enum Kind {
     Function(Arc<dyn Fn(u64) -> f64 + Send + Sync>),
-    /// A base, and a function from the step to its exponent.
+    /// A base, and a function that returns the exponent of the base at a step.
     Power(f64, Arc<dyn Fn(u64) -> u64 + Send + Sync>),
 }
 
@@ -54,8 +54,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the rate at a step from the rate at the step before, which other code may have changed since.
-    /// The schedule scales the rate from `floor`, at factor 0, to `first`, at factor 1.
+    /// Returns the rate at `step`, computed from `rate`, the rate at the step before. Changes that other code
+    /// has made to `rate` are kept. Factor 0 stands for the rate `floor`, factor 1 for the rate `first`.
     pub fn next(&self, step: u64, rate: f64, first: f64, floor: f64) -> f64 {
         let (before, now) = match step.checked_sub(1) {
             None => (1.0, self.factor(0)),

@@ -36,7 +36,7 @@ pub(super) fn samples(s: &mut super::Samples) {
         let ins = [s.draw.normal([2, 4, 3, 2]), s.draw.normal([2, 2, 4, 2]), s.draw.normal([1, 2, 4, 3])];
         s.case(name, ins, move |x| attend(&x[0], &x[1], &x[2], &options));
     }
-    // Masks, one of which hides every key from a query; a bias with its gradient; a bias that hides keys.
+    // Boolean masks, of which the third hides every key; biases that get a gradient; and a bias that hides keys by -∞.
     let qkv = [s.draw.normal([2, 2, 2]), s.draw.normal([2, 3, 2]), s.draw.normal([2, 3, 2])];
     let hide = f64::NEG_INFINITY;
     let masks = [

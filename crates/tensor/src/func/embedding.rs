@@ -7,9 +7,9 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::index::Take;
 use gradus_ir::{Class, DType, Error, Result};
 
-/// Selects rows of a table (`[rows, ...]`) by integers of any shape, whose axes come first in the result. The
-/// row `padding_idx`, counted from the end if negative, has no gradient. An id out of range, including
-/// negative ones, is an error when the embedding is evaluated.
+/// Selects rows of a table (`[rows, ...]`) by integers of any shape, whose axes come first in the result. No gradient
+/// flows to the row `padding_idx`, which counts from the end if negative. Every id must be in `0..rows`; other ids,
+/// including negative ones, are an error when the embedding is evaluated.
 #[track_caller]
 pub fn embedding(ids: &Tensor, table: &Tensor, padding_idx: Option<i64>) -> Tensor {
     let ins = [table, ids];
@@ -44,8 +44,9 @@ pub fn embedding(ids: &Tensor, table: &Tensor, padding_idx: Option<i64>) -> Tens
 }
 
 impl Tensor {
-    /// Maps each integer to a vector along a new last axis that is 1 at that index and 0 elsewhere, `i64`.
-    /// Integers must be in `0..classes`; inside a trace, where values are unknown, others give zeros.
+    /// Maps each integer to a vector along a new last axis that is 1 at that index and 0 elsewhere, of dtype `i64`.
+    /// Integers must be in `0..classes`. This is checked only on the CPU and outside of traces; elsewhere, others give
+    /// zeros.
     #[track_caller]
     pub fn one_hot(&self, classes: usize) -> Tensor {
         if self.error().is_some() {
@@ -74,9 +75,9 @@ impl Tensor {
         })
     }
 
-    /// In training, zeroes elements with probability `p` and divides the others by `1 - p`, which keeps the
-    /// expectation. The mask is drawn from the generator. Returns the tensor itself if not training or if `p`
-    /// is 0, without drawing.
+    /// In training, sets elements to 0 with probability `p` and divides the others by `1 - p`, which keeps the
+    /// expectation. The mask is drawn from the generator. If not training, or if `p` is 0, returns the tensor itself
+    /// and draws nothing.
     #[track_caller]
     pub fn dropout(&self, p: f64, training: bool, generator: &Generator) -> Tensor {
         if self.error().is_some() {

@@ -121,8 +121,8 @@ pub fn tensordot(a: &Tensor, b: &Tensor, axes_a: impl Axes, axes_b: impl Axes) -
     }
 }
 
-/// `beta · c + alpha · (a b)` of matrices, where `c` broadcasts. If `beta` is 0, `c` is ignored, NaN
-/// included.
+/// `beta · c + alpha · (a b)` of matrices, where `c` broadcasts. If `beta` is 0, `c` is not read, even if it contains
+/// NaN.
 #[track_caller]
 pub fn addmm(c: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Tensor {
     if let Some(failed) = failed(&[c, a, b]) {

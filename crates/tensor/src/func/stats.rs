@@ -121,7 +121,8 @@ fn norm_kept(x: &Tensor, p: f64, axes: &[isize]) -> Tensor {
         f64::INFINITY => x.abs().max_keepdim(axes),
         f64::NEG_INFINITY => x.abs().min_keepdim(axes),
         _ => {
-            // Replaces zeros before each power, because a factor of the derivative may be infinite there.
+            // Replaces zeros before each power: there, a factor of the derivative can be infinite, and 0 · ∞ would be
+            // NaN.
             let at_zero = if p > 0.0 { 0.0 } else { f64::INFINITY };
             let power = |x: &Tensor, p: f64| {
                 let zero = x.eq(0.0);
@@ -204,9 +205,9 @@ impl Tensor {
         std_mean(self, axes, correction.into(), keepdim)
     }
 
-    /// Vector norm `(Σ |x|^p)^(1/p)` over axes (`()` for all). Order infinity gives the largest modulus,
-    /// minus infinity the smallest, 0 the number of non-zero elements. The derivative is 0 at the zero vector
-    /// and for elements that are 0. Ties of orders infinity and minus infinity share it evenly.
+    /// Vector norm `(Σ |x|^p)^(1/p)` over axes (`()` for all). Order infinity gives the largest modulus, minus infinity
+    /// the smallest, 0 the number of non-zero elements. The derivative is 0 at the zero vector and for elements that
+    /// are 0. For orders infinity and minus infinity, tied elements share the derivative evenly.
     #[track_caller]
     pub fn norm(&self, p: impl Into<f64>, axes: impl Axes, keepdim: bool) -> Tensor {
         let (x, p) = (floating(self), p.into());

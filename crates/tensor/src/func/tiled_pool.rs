@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 /// Largest number of elements of a window that is expanded into slices.
 pub(super) const MOST: usize = 16;
 
-/// Adjacent windows of `size` elements along the last axes, `count` per axis.
+/// Adjacent windows along the last axes: extents before these axes, number of windows and window extent of each axis.
 pub(super) struct Tiles {
     pub(super) lead: Vec<usize>,
     pub(super) count: Vec<usize>,
@@ -22,13 +22,13 @@ impl Tiles {
         self.size.iter().product()
     }
 
-    /// Splits each axis in two, into the extents that `f` returns for count and size.
+    /// Returns the leading extents, and for each other axis the two extents that `f(count, size)` returns.
     fn cut(&self, f: impl Fn(usize, usize) -> [usize; 2]) -> Vec<usize> {
         let pairs = self.count.iter().zip(&self.size).flat_map(|(&c, &s)| f(c, s));
         self.lead.iter().copied().chain(pairs).collect()
     }
 
-    /// Returns the part that the windows cover, with an axis within windows after each axis of windows.
+    /// Returns the elements that windows cover, with each axis of extent `count · size` split into two axes.
     fn covered(&self, x: &Tensor) -> Tensor {
         let mut x = x.clone();
         for (i, (c, s)) in self.count.iter().zip(&self.size).enumerate() {
@@ -53,15 +53,15 @@ impl Tiles {
         (0..self.elements()).map(part_at).collect()
     }
 
-    /// The maximum of each window, NaN if the window contains one.
+    /// Returns the maximum of each window; NaN if the window contains a NaN.
     fn largest(&self, x: &Tensor) -> Tensor {
         let mut parts = self.parts(x).into_iter();
         let first = parts.next().unwrap_or_else(|| x.clone());
         parts.fold(first, |top, next| top.maximum(&next))
     }
 
-    /// Sends the cotangent of each window to the first position that holds the maximum (if that is NaN, the
-    /// first NaN); zero elsewhere.
+    /// Returns the gradient: the cotangent of each window at the first position that holds the maximum (if that is NaN,
+    /// at the first NaN), and 0 elsewhere.
     fn grad(&self, x: &Tensor, y: &Tensor, g: &Tensor) -> Tensor {
         let n = self.elements();
         let number = |k: usize| scalar(x.dtype(), k as f64);

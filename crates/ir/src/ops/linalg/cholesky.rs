@@ -4,8 +4,8 @@ use super::*;
 use crate::op_struct;
 
 op_struct! {
-    /// The lower triangular `L` with a positive diagonal whose `L Lᴴ` is the Hermitian part of the operand.
-    /// Evaluating it at a matrix that is not positive definite is an error.
+    /// Cholesky factor: the lower triangular `L` with a positive diagonal for which `L Lᴴ` is the Hermitian part of the
+    /// operand. It is an error if the Hermitian part is not positive definite.
     pub struct Cholesky = "cholesky" {}
 }
 

@@ -4,12 +4,12 @@ use super::*;
 use crate::op_struct;
 
 op_struct! {
-    /// `A = Q R` for `A` of `[..,m,n]`, where `k` is the smaller of `m` and `n`: `Q` of `[..,m,k]` has orthonormal
-    /// columns, and the upper triangular `R` of `[..,k,n]` a real diagonal. The derivative needs independent first
-    /// `k` columns.
+    /// `A = Q R` for `A` of shape `[..,m,n]` and `k = min(m,n)`. `Q`, of shape `[..,m,k]`, has orthonormal columns.
+    /// `R`, of shape `[..,k,n]`, is upper triangular with a real diagonal. The derivative exists only if the first `k`
+    /// columns of `A` are linearly independent.
     pub struct Qr = "qr" {
-        /// If true, the diagonal keeps the signs of the Householder reflections, as in LAPACK; else it is not
-        /// negative.
+        /// If true, the diagonal of `R` keeps the signs of the Householder reflections, as in LAPACK. Otherwise no
+        /// element of the diagonal is negative.
         reflected: bool,
     }
 }

@@ -1,4 +1,4 @@
-//! Pointwise functions.
+//! The pointwise functions of the builtin table. The title of this family in the language reference is in `table.rs`.
 
 use crate::builtin::param::{Is, Occurs, any, flag, number, optional, tensor, truth, word};
 use crate::builtin::table::{ANY, NO, X, XY, pointwise};
@@ -10,7 +10,7 @@ use gradus_tensor::func::SOFTPLUS;
 pub(crate) static TABLE: &[Builtin] = &[
     pointwise("step", ANY, NO, |a, _| a[0].gt(0.0).to_dtype(a[0].dtype())).with(Derivative::None),
     pointwise("heaviside", &[tensor("x"), tensor("value")], NO, |a, _| a[0].heaviside(a[1])),
-    // Uses the temperature of its equation; `like` names another equation whose temperature to use.
+    // Uses the argument `T`, else the temperature of its equation, or of the equation that `like` names.
     pointwise("sig", &[tensor("x"), tensor("T").maybe()], &[optional("like", Is::Text)], |a, s| {
         sigmoid_at(a[0], a.get(1).copied(), s.temperature)
     }),
@@ -19,7 +19,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     pointwise("leaky_relu", X, &[number("negative_slope", 0.01)], |a, s| {
         a[0].leaky_relu(s.number("negative_slope"))
     }),
-    // The index of the weight decides which channel a weight belongs to.
+    // `weight` is broadcast by name, so the name of its index decides which axis of `x` is the channel axis.
     pointwise("prelu", &[tensor("x"), tensor("weight")], NO, |a, _| {
         a[0].gt(0.0).select(a[0], &(a[1] * a[0]))
     }),
@@ -88,7 +88,8 @@ pub(crate) static TABLE: &[Builtin] = &[
     pointwise("stop_gradient", ANY, NO, |a, _| a[0].stop_gradient()).with(Derivative::Stop),
 ];
 
-/// `1 / (1 + exp(-x / T))`; the hard step without a temperature, or if it is too small to divide by.
+/// Computes `1 / (1 + exp(-x / T))`, or the unit step if there is no temperature or `|T|` is at most 1e-9. `t` is the
+/// argument of the call, `outside` the temperature of the equation.
 fn sigmoid_at(x: &Tensor, t: Option<&Tensor>, outside: Option<f64>) -> Tensor {
     let hard = || x.gt(0.0).to_dtype(x.dtype());
     match (t, outside) {
@@ -103,7 +104,8 @@ fn sigmoid_at(x: &Tensor, t: Option<&Tensor>, outside: Option<f64>) -> Tensor {
     }
 }
 
-/// `case(c1, v1, c2, v2, …, default)`: the last pair whose condition holds.
+/// Implements `case(c1, v1, c2, v2, …, default)`: returns the value of the last pair whose condition is true, else the
+/// default, else 0.
 fn case(a: &[&Tensor], _: &Settings) -> Tensor {
     let (pairs, otherwise) = if a.len() % 2 == 1 { (&a[..a.len() - 1], a.last()) } else { (a, None) };
     let zero = || pairs.get(1).map_or_else(|| Tensor::full([], 0.0), |v| v.zeros_like());

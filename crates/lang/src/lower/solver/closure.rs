@@ -1,4 +1,5 @@
-//! Solves rules whose factors are all Boolean by one op, which visits new facts only.
+//! Solves rules in which all factors are Boolean by one `Closure` op. In each iteration, the op joins only facts that
+//! are new (semi-naive evaluation).
 
 use super::Solver;
 use super::fixpoint::Extents;
@@ -27,7 +28,7 @@ fn terms(e: &Equation) -> Vec<Vec<&Expr>> {
     }
 }
 
-/// Returns the index names, if all are plain and distinct.
+/// Returns the index names, if no index has an offset and all names are distinct.
 fn plain(r: &Ref) -> Option<Vec<Name>> {
     let mut names: Vec<Name> = Vec::new();
     for p in &r.places {
@@ -45,10 +46,10 @@ pub(super) fn closed(first: &[Tensor], still: &[Tensor], rules: &[Rule]) -> grad
     try_apply(Closure::new(first.len(), rules).op(), &ins)
 }
 
-/// The relations that rules read and that do not grow.
+/// The relations that the rules read but do not extend. They are operands of the op.
 struct Still {
     values: Vec<Tensor>,
-    /// Their names, if they are read unchanged.
+    /// The name of each relation; `None` if it is the value of an expression.
     names: Vec<Option<Name>>,
 }
 
@@ -61,7 +62,9 @@ impl Still {
 }
 
 impl<'a> Solver<'a> {
-    /// Returns the rules of a group and the other relations they read, if all of these are Boolean.
+    /// Returns the rules of a group and the other relations that they read. Returns `None` if there is a batch, an
+    /// equation is not a sum of products of Boolean factors with plain indices, or the relations have more than
+    /// `MOST_FACTS` elements.
     pub(super) fn closure(
         &self,
         group: &[usize],
@@ -106,7 +109,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Returns the rules of an equation.
+    /// Returns the rules of an equation for the relation with number `head` in the group; `None` if it has another
+    /// form.
     fn rules_of(
         &self,
         e: &'a Equation,
@@ -146,7 +150,7 @@ impl<'a> Solver<'a> {
                 };
                 body.push(Atom { relation, variables: own.iter().map(&mut number).collect() });
             }
-            // Terms that read no growing relation are part of the initial facts.
+            // Terms that read no relation of the group are part of the initial facts.
             if body.iter().any(|a| a.relation < names.len()) {
                 rules
                     .push(Rule { head: Atom { relation: head, variables: (0..left.len()).collect() }, body });
@@ -156,7 +160,8 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Returns the number and indices of a factor that does not grow, if it is Boolean.
+/// Returns the number and indices of a factor that reads no relation of the group, if it is Boolean. Adds it to `still`
+/// if necessary.
 fn still_of(whole: &Term<'_>, factor: &Expr, still: &mut Still) -> Option<(usize, Vec<Name>)> {
     if let Kind::Ref(r) = &factor.kind
         && let Some(own) = plain(r)
