@@ -340,7 +340,8 @@ impl Config {
             rope: usize::from(gemma3 && windowed),
             scale,
         };
-        let attention_bias = json.flag("attention_bias", false) && !matches!(architecture, "mistral" | "mixtral");
+        let attention_bias =
+            json.flag("attention_bias", false) && !matches!(&*architecture, "mistral" | "mixtral");
         let qwen2 = architecture == "qwen2";
         let silu = json.activation(&["hidden_activation", "hidden_act"], Activation::GeluTanh);
         let caps = |key: &str| if sandwich { json.positive(key) } else { Ok(None) };
