@@ -10,7 +10,7 @@ import types
 from ._native import Tensor, jit
 
 #: Limits of a search: nesting of containers, objects and called functions; number of objects; number of parts of one container.
-_DEEPEST, _MOST, _WIDEST = 6, 20000, 1000
+_DEEPEST, _MAX, _WIDEST = 6, 20000, 1000
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -56,7 +56,7 @@ class _Search:
 
     def look(self, name, x, depth=0):
         """Searches an object that is called `name`."""
-        if id(x) in self.seen or depth > _DEEPEST or len(self.seen) > _MOST:
+        if id(x) in self.seen or depth > _DEEPEST or len(self.seen) > _MAX:
             return
         if isinstance(x, (type(None), bool, int, float, str, bytes, type, types.ModuleType, types.BuiltinFunctionType)):
             return

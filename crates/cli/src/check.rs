@@ -18,7 +18,7 @@ use probe::{CONVERGED, Part, Probe};
 
 /// Largest number of gradients that are checked one by one. If there are more, they are checked together, and
 /// a group that contains a wrong gradient is halved.
-const MOST_SINGLE: usize = 64;
+const MAX_SINGLE: usize = 64;
 
 pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     let chosen = args.on.device()?;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     let exact = probe.exact(args.within);
     // Groups of gradients that are checked together, the next one last.
     let mut groups: Vec<&[Part]> = match probe.parts.len() {
-        ..=MOST_SINGLE => probe.parts.chunks(1).rev().collect(),
+        ..=MAX_SINGLE => probe.parts.chunks(1).rev().collect(),
         _ => vec![&probe.parts],
     };
     while let Some(group) = groups.pop() {

@@ -94,12 +94,12 @@ impl Choice {
 }
 
 /// Largest schema file, in bytes.
-const MOST_SCHEMA: u64 = 4 << 20;
+const MAX_SCHEMA: u64 = 4 << 20;
 
 /// Reads a JSON schema and makes its grammar over the tokens of a model.
 fn grammar(file: &Path, model: &LanguageModel) -> Done<Arc<Grammar>> {
     let failed = |why: String| Failure::Run(format!("{}: {why}", file.display()));
-    let bytes = bytes_up_to(file, MOST_SCHEMA)?;
+    let bytes = bytes_up_to(file, MAX_SCHEMA)?;
     let schema: Document =
         serde_json::from_slice(&bytes).map_err(|e| failed(format!("not valid JSON: {e}")))?;
     let vocabulary = Vocabulary::new(&model.tokenizer, model.engine.model().config.vocabulary);

@@ -26,7 +26,7 @@ struct Row {
 }
 
 /// Largest number of characters shown of a value.
-const MOST_SHOWN: usize = 60;
+const MAX_SHOWN: usize = 60;
 
 pub(crate) fn run(args: &InspectArgs, terminal: &mut Terminal<'_>) -> Done {
     if args.file.is_dir() {
@@ -91,7 +91,7 @@ fn short(value: &Value) -> String {
         }
         other => other.to_string(),
     };
-    match text.char_indices().nth(MOST_SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN) {
         Some((at, _)) if !matches!(value, Value::Array(_)) => format!("{}…", &text[..at]),
         _ => text,
     }

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Largest program, in bytes. The parser has the same limit and reports it with a position.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// A program and the folder to which its file names are relative.
 pub(crate) struct Opened {
@@ -35,7 +35,7 @@ impl Loader for RelativeLoader<'_> {
 /// a position.
 pub(crate) fn read(path: &Path) -> gradus::Result<String> {
     let mut text = String::new();
-    let read = files::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text);
+    let read = files::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text);
     read.map(|_| text).map_err(|e| files::atomic::failed(path, format!("cannot be read: {e}")))
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn text(file: &Path, terminal: &mut Terminal<'_>) -> Done<Source> {
     let mut text = String::new();
     if file == Path::new("-") {
         let failed = |e: std::io::Error| Failure::Run(format!("standard input: {e}"));
-        terminal.input.by_ref().take(MOST_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
+        terminal.input.by_ref().take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
         return Ok(Source::new("<stdin>", text));
     }
     Ok(Source::new(file.display().to_string(), read(file)?))

@@ -81,13 +81,13 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
 }
 
 /// Relations with more elements than this are listed as facts instead of Boolean tensors.
-const MOST_DENSE: usize = 1 << 22;
+const MAX_DENSE: usize = 1 << 22;
 
 /// Returns the facts of relations that are shown as lists: relations over symbols, and large ones.
 fn listed(program: &Program, shown: &[Name], ready: &Ready) -> Done<BTreeMap<Name, Facts>> {
     let symbols = program.symbols(&ready.settings);
     let named = |n: &Name, rank: usize| (0..rank).any(|p| symbols.of(n, p).is_some());
-    let large = |n: &Name| program.relation_size(n, &ready.settings).is_some_and(|n| n > MOST_DENSE);
+    let large = |n: &Name| program.relation_size(n, &ready.settings).is_some_and(|n| n > MAX_DENSE);
     let is_listed = |n: &&Name| {
         let own = program.definition(n).filter(|d| d.relation && !ready.inputs.contains_key(*n));
         own.is_some_and(|d| named(n, d.rank) || large(n))

@@ -34,7 +34,7 @@ pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
 }
 
 /// Largest number of facts that are listed; the others are counted.
-const MOST_LISTED: usize = 1000;
+const MAX_LISTED: usize = 1000;
 
 /// The results of a run: tensors, and relations as lists of facts.
 pub(crate) struct Values<'a> {
@@ -90,7 +90,7 @@ impl Values<'_> {
         for name in self.names {
             if let Some(rows) = self.rows(name)? {
                 let n = rows.rows.len();
-                let shown = &rows.rows[..n.min(MOST_LISTED)];
+                let shown = &rows.rows[..n.min(MAX_LISTED)];
                 let row = |(cells, value): &(Vec<Cell>, Option<String>)| {
                     let value = value.as_ref().map(|x| x.trim_matches('"').to_string());
                     cells.iter().map(Cell::text).chain(value).collect::<Vec<_>>()
@@ -98,11 +98,8 @@ impl Values<'_> {
                 let heading: Vec<&str> = rows.heading.iter().map(String::as_str).collect();
                 let listed = table(&heading, &shown.iter().map(row).collect::<Vec<_>>());
                 let count = if n == 1 { "1 row".to_string() } else { format!("{n} rows") };
-                let more = if n > MOST_LISTED {
-                    format!("… and {} more\n", n - MOST_LISTED)
-                } else {
-                    String::new()
-                };
+                let more =
+                    if n > MAX_LISTED { format!("… and {} more\n", n - MAX_LISTED) } else { String::new() };
                 all.push(format!("{name}: {count}\n{listed}{more}"));
             } else if let Some(t) = self.values.get(name) {
                 all.push(tensor(self.program, name, t));

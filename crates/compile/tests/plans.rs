@@ -7,7 +7,7 @@ use gradus_ir::ops::Scalar;
 use gradus_ir::ops::movement::Broadcast;
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::sort::Sort;
-use gradus_ir::size::MOST_BYTES;
+use gradus_ir::size::MAX_BYTES;
 use gradus_ir::{Aval, DType, Graph, Kind, Literal};
 use std::sync::Arc;
 
@@ -156,9 +156,9 @@ fn the_largest_value_is_allowed_and_no_larger_one() {
         });
         compile(&graph, &PROFILE).map(|_| ())
     };
-    of(MOST_BYTES / 4).unwrap();
-    let error = of(MOST_BYTES / 4 + 1).expect_err("too large");
-    assert!(matches!(error.kind(), Kind::Memory { bytes } if *bytes == MOST_BYTES + 4), "{error}");
+    of(MAX_BYTES / 4).unwrap();
+    let error = of(MAX_BYTES / 4 + 1).expect_err("too large");
+    assert!(matches!(error.kind(), Kind::Memory { bytes } if *bytes == MAX_BYTES + 4), "{error}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Largest number of ranges.
 const RANGES: usize = 4;
 /// Largest number of bytes that are prefetched from each end: half of a second-level cache.
-const MOST: usize = 1 << 19;
+const MAX: usize = 1 << 19;
 /// Bytes that are prefetched by one call. They are few, so that a thread notices soon that it need not wait any longer.
 const PART: usize = 256;
 /// Bytes of a cache line.
@@ -59,7 +59,7 @@ impl Ahead {
     pub(crate) fn prefetch(&self, side: Side) -> bool {
         let (total, done) =
             (self.total.load(Relaxed), if side == Side::Front { &self.front } else { &self.back });
-        let most = (total / 2).min(MOST);
+        let most = (total / 2).min(MAX);
         if done.0.load(Relaxed) >= most {
             return false;
         }

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Smaller arenas are not kept, because allocating them from the block pool is fast.
 const SMALL: usize = 1 << 20;
 /// Total bytes kept. The arena of the latest run is kept regardless of its size, because its executable is likely to run again.
-const MOST: usize = 1 << 30;
+const MAX: usize = 1 << 30;
 
 /// Arenas with the number of their executable, ordered by last use.
 static KEPT: Mutex<VecDeque<(u64, Storage)>> = Mutex::new(VecDeque::new());
@@ -56,7 +56,7 @@ impl Arenas {
         let mut kept = kept();
         kept.push_back((self.0, arena));
         let mut bytes: usize = kept.iter().map(|(_, a)| a.len_bytes()).sum();
-        while bytes > MOST && kept.len() > 1 {
+        while bytes > MAX && kept.len() > 1 {
             gone.extend(kept.pop_front());
             bytes -= gone.last().map_or(0, |(_, a)| a.len_bytes());
         }
@@ -81,7 +81,7 @@ mod tests {
     // A single test, because all tests of a process would share the kept memory.
     #[test]
     fn the_least_recent_arenas_are_freed_first() {
-        let each = MOST / 4;
+        let each = MAX / 4;
         let all: Vec<Arenas> = (0..6).map(|_| Arenas::new()).collect();
         let address = |a: &Arenas| {
             let arena = a.take(each).expect("memory");

@@ -84,7 +84,7 @@ const ENTERED: usize = WAITED - 1;
 /// One chunk claimed from the back.
 const BACK: u64 = 1 << 32;
 /// Largest number of chunks of a job that threads share, small enough that failed claims never reach [`BACK`].
-const MOST: usize = 1 << 30;
+const MAX: usize = 1 << 30;
 
 /// Duration of spinning before a thread sleeps. It is longer than the gap between two kernels of a program, but
 /// short enough that an idle program uses hardly any processor time.
@@ -155,7 +155,7 @@ impl Pool {
         if stop::requested() {
             return;
         }
-        if chunks > 1 && chunks <= MOST && !INSIDE.get() && self.threads() > 1 {
+        if chunks > 1 && chunks <= MAX && !INSIDE.get() && self.threads() > 1 {
             let team = match self.team.try_lock() {
                 Ok(team) => Some(team),
                 Err(TryLockError::Poisoned(team)) => Some(team.into_inner()),
@@ -238,7 +238,7 @@ impl Shared {
                     return;
                 }
                 if stop::requested() {
-                    self.claimed.0.store(MOST as u64, Relaxed);
+                    self.claimed.0.store(MAX as u64, Relaxed);
                     return;
                 }
                 let index = if side == BACK { job.chunks - 1 - back } else { front };
@@ -248,7 +248,7 @@ impl Shared {
             }
         }));
         if let Err(panic) = work {
-            self.claimed.0.store(MOST as u64, Relaxed);
+            self.claimed.0.store(MAX as u64, Relaxed);
             relock(self.panic.lock()).get_or_insert(panic);
         }
     }

@@ -30,7 +30,7 @@ pub const PROFILE: Profile = Profile {
     // A vector of 64 bytes is not filled by fewer elements of any dtype.
     loops: Loops { small: 64 },
     // Temporaries start at cache lines.
-    memory: Memory { align: 64, page: usize::MAX, most: size::MOST_BYTES },
+    memory: Memory { align: 64, page: usize::MAX, most: size::MAX_BYTES },
     products: &[DType::F32, DType::F64, DType::BF16],
     dtypes: &DType::ALL,
     claims: CLAIMS,

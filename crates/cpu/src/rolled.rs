@@ -21,7 +21,7 @@ pub(crate) struct Counts {
 }
 
 /// Largest number of elements processed together.
-const MOST: usize = 1024;
+const MAX: usize = 1024;
 
 /// A loop as a program.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Rolled {
         }
         let work = self.outer * self.inner * self.length * self.cost;
         let parts = (work / GRAIN / self.outer).clamp(1, self.inner.div_ceil(64));
-        let each = self.inner.div_ceil(parts).next_multiple_of(64).min(MOST);
+        let each = self.inner.div_ceil(parts).next_multiple_of(64).min(MAX);
         let parts = self.inner.div_ceil(each);
         pool.run(self.outer * parts, &|chunk| {
             let (row, start) = (chunk / parts * self.length, chunk % parts * each);

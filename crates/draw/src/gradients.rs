@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const DEPTH: usize = 3;
 const TIP_DEPTH: usize = 7;
 /// Longest expression in bytes. Further parts are replaced by an ellipsis.
-const MOST_BYTES: usize = 500;
+const MAX_BYTES: usize = 500;
 
 /// Gradients of the values of a graph, as values of a joint graph.
 pub(crate) struct Gradients {
@@ -129,7 +129,7 @@ impl Gradients {
             Origin::Input(name) => text.push_str(name),
             Origin::Constant(literal) => text.push_str(&shortened(&label::value(literal), 24)),
             // Limits the length too, because shared values are written again for each use.
-            _ if depth == 0 || text.len() > MOST_BYTES => text.push('…'),
+            _ if depth == 0 || text.len() > MAX_BYTES => text.push('…'),
             _ => {
                 text.push_str(&label::title(node));
                 for (k, id) in node.ins.iter().enumerate() {

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 /// Largest number of boxes on one level for `dagre`, and of rows that its wires pass in total. Larger levels
 /// are placed in simple rows, because `dagre` would take minutes, and drawings of this size are unreadable
 /// anyway.
-const MOST: usize = 1200;
-const MOST_PASSES: usize = 60_000;
+const MAX: usize = 1200;
+const MAX_PASSES: usize = 60_000;
 /// Horizontal distance between boxes of a row.
 const BOX_GAP: f64 = 26.0;
 /// Horizontal distance between wires, and between a wire and a box.
@@ -53,7 +53,7 @@ struct Columns {
 pub(crate) fn place(sizes: &[(f64, f64)], wires: &[Wire]) -> Placement {
     let rows = plain_rows(sizes.len(), wires);
     let passes: usize = wires.iter().map(|wire| rows[wire.to] - rows[wire.from]).sum();
-    let columns = match sizes.len() > MOST || passes > MOST_PASSES {
+    let columns = match sizes.len() > MAX || passes > MAX_PASSES {
         true => plain(rows, sizes, wires),
         false => layered(sizes, wires),
     };

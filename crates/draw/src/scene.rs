@@ -24,7 +24,7 @@ const GRADIENT_GAP: f64 = 30.0;
 /// Largest number of nodes in a drawing, and largest depth of nested graphs. Nested graphs are drawn only to
 /// a depth at which the number of nodes is not exceeded.
 const BUDGET: usize = 3000;
-const MOST_DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// The kind of a box.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub(crate) struct Level {
 /// true.
 pub(crate) fn scene(graph: &Graph, gradients: Option<&Gradients>, order: bool) -> Level {
     let fits = |depth: &usize| count(graph, *depth, BUDGET) <= BUDGET;
-    let depth = (1..=MOST_DEPTH).take_while(fits).last().unwrap_or(0);
+    let depth = (1..=MAX_DEPTH).take_while(fits).last().unwrap_or(0);
     Drawer { known: HashMap::new(), order }.level(graph, depth, gradients)
 }
 

@@ -25,10 +25,10 @@ use std::io::Read;
 use std::path::Path;
 
 /// Largest file that is read into memory, in bytes; larger data belongs in safetensors, read by memory map.
-pub const MOST_BYTES: u64 = 4 << 30;
+pub const MAX_BYTES: u64 = 4 << 30;
 
 /// Largest number of elements that a table of facts, or the one-hot form of a text, may expand to.
-const MOST_ELEMENTS: usize = 1 << 28;
+const MAX_ELEMENTS: usize = 1 << 28;
 
 /// Extensions of files that hold tensors.
 pub const ENDINGS: &[&str] = &["npy", "npz", "json", "csv", "tsv", "safetensors", "txt", "md"];
@@ -137,9 +137,9 @@ fn refuse_named_pipe(_: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads all bytes of a file, up to [`MOST_BYTES`].
+/// Reads all bytes of a file, up to [`MAX_BYTES`].
 pub fn bytes(path: &Path) -> Result<Vec<u8>> {
-    bytes_up_to(path, MOST_BYTES)
+    bytes_up_to(path, MAX_BYTES)
 }
 
 /// Reads all bytes of a file; more than `most` are an error.

@@ -1,7 +1,7 @@
 //! NumPy's format of several arrays: a zip archive of .npy files.
 
 use crate::atomic::{self, failed};
-use crate::{MOST_BYTES, chosen, npy};
+use crate::{MAX_BYTES, chosen, npy};
 use gradus_ir::{Error, Result};
 use gradus_tensor::Tensor;
 use std::fmt::Display;
@@ -22,10 +22,10 @@ fn open(path: &Path) -> Result<ZipArchive<Cursor<Vec<u8>>>> {
 /// Unpacks one array. The sizes in an archive are not trusted, so the limit is checked while unpacking.
 fn unpack<R: Read>(path: &Path, name: &str, file: ZipFile<'_, R>) -> Result<Tensor> {
     let mut array = Vec::new();
-    let read = file.take(MOST_BYTES + 1).read_to_end(&mut array);
+    let read = file.take(MAX_BYTES + 1).read_to_end(&mut array);
     read.map_err(|e| failed(path, format!("`{name}` is damaged: {e}")))?;
-    if array.len() as u64 > MOST_BYTES {
-        return Err(failed(path, format!("`{name}` has more than {MOST_BYTES} bytes")));
+    if array.len() as u64 > MAX_BYTES {
+        return Err(failed(path, format!("`{name}` has more than {MAX_BYTES} bytes")));
     }
     npy::parse(&array).map_err(|why| failed(path, format!("`{name}` {why}")))
 }

@@ -2,7 +2,7 @@
 
 use crate::atomic::{self, failed};
 use crate::csv::{Rows, is_word};
-use crate::{MOST_ELEMENTS, digits, ending, json};
+use crate::{MAX_ELEMENTS, digits, ending, json};
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::Tensor;
 use std::borrow::Cow;
@@ -98,9 +98,9 @@ impl Facts {
         let needed = domain.max(self.domain());
         let shape: Vec<usize> =
             (0..columns).map(|i| extents.get(i).copied().flatten().unwrap_or(needed)).collect();
-        let count = shape.iter().try_fold(1usize, |n, e| n.checked_mul(*e)).filter(|n| *n <= MOST_ELEMENTS);
+        let count = shape.iter().try_fold(1usize, |n, e| n.checked_mul(*e)).filter(|n| *n <= MAX_ELEMENTS);
         let Some(count) = count else {
-            let why = format!("needs a relation of {shape:?}, more than {MOST_ELEMENTS} elements in total");
+            let why = format!("needs a relation of {shape:?}, more than {MAX_ELEMENTS} elements in total");
             return Err(failed(&self.path, why));
         };
         let mut holds = vec![false; count];

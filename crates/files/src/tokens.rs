@@ -1,7 +1,7 @@
 //! Splits texts into words and numbers them, by a vocabulary file next to the text or in order of appearance.
 
 use crate::atomic::{self, failed};
-use crate::{MOST_ELEMENTS, text};
+use crate::{MAX_ELEMENTS, text};
 use gradus_ir::Result;
 use gradus_tensor::Tensor;
 use std::collections::HashMap;
@@ -76,9 +76,9 @@ pub(crate) fn read(path: &Path, rank: Option<usize>) -> Result<Tensor> {
         }
         None | Some(2) => {
             let (n, width) = (tokens.ids.len(), tokens.words.len());
-            let Some(count) = n.checked_mul(width).filter(|c| *c <= MOST_ELEMENTS) else {
+            let Some(count) = n.checked_mul(width).filter(|c| *c <= MAX_ELEMENTS) else {
                 let why = format!(
-                    "has {n} tokens of {width} words, more than {MOST_ELEMENTS} elements in one-hot form"
+                    "has {n} tokens of {width} words, more than {MAX_ELEMENTS} elements in one-hot form"
                 );
                 return Err(failed(path, why));
             };

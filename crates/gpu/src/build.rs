@@ -19,7 +19,7 @@ const SOFTWARE_GROUP: [usize; 2] = [8, 64];
 const SOFTWARE_GROUPS: usize = 16;
 
 /// Largest number of words in a parameter block, because every adapter supports uniform buffers of 16 KiB.
-const MOST_PARAMETERS: usize = 4096;
+const MAX_PARAMETERS: usize = 4096;
 
 /// A kernel under construction.
 pub(crate) struct Build<'a> {
@@ -273,9 +273,9 @@ impl<'a> Build<'a> {
                 self.bindings.len()
             ));
         }
-        if self.parameters.len() > MOST_PARAMETERS {
+        if self.parameters.len() > MAX_PARAMETERS {
             return Err(format!(
-                "its kernel needs {} parameter words; a block has at most {MOST_PARAMETERS}",
+                "its kernel needs {} parameter words; a block has at most {MAX_PARAMETERS}",
                 self.parameters.len()
             ));
         }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub const VERSION: u64 = 1;
 
 /// Largest number of workgroups, threads or offsets in a file. Larger numbers are errors.
-const MOST: u64 = u32::MAX as u64;
+const MAX: u64 = u32::MAX as u64;
 
 impl GpuProgram {
     /// Converts the program to JSON. Also returns its constants, in the order of their numbers. A host step is written
@@ -269,7 +269,7 @@ fn text(value: &Value, name: &str) -> Result<String> {
 }
 
 fn number(value: &Value, name: &str) -> Result<u64> {
-    let fits = value.as_u64().filter(|n| *n <= MOST);
+    let fits = value.as_u64().filter(|n| *n <= MAX);
     fits.ok_or_else(|| wrong(format!("has {value} as `{name}`; it must be an unsigned 32-bit integer")))
 }
 

@@ -8,7 +8,7 @@ use gradus_compile::{
 };
 
 /// Largest number of commands of a recorded loop.
-const MOST: usize = 1 << 13;
+const MAX: usize = 1 << 13;
 
 /// The location of a buffer of the body in an iteration: a buffer of the program, and the offset of the first element.
 type Slot = (usize, i64);
@@ -36,7 +36,7 @@ impl Translation<'_> {
         reverse: bool,
     ) -> Result<(), String> {
         let body = control.plans.first().ok_or("a loop has no body")?;
-        if length.saturating_mul(body.steps.len()) > MOST {
+        if length.saturating_mul(body.steps.len()) > MAX {
             return Err(format!(
                 "a loop of {length} iterations and {} steps runs on the host",
                 body.steps.len()

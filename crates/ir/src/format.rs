@@ -108,7 +108,7 @@ impl Compute {
 const OWN: u32 = 1 << 16;
 
 /// Largest number of elements in a block of any format.
-pub const MOST: usize = 256;
+pub const MAX: usize = 256;
 
 impl Format {
     /// Returns all formats.
@@ -300,7 +300,7 @@ impl Format {
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// Integers of the elements.
-    pub q: [i8; MOST],
+    pub q: [i8; MAX],
     /// Scales of the groups.
     pub scales: [f32; 16],
     /// Offsets of the groups.
@@ -320,7 +320,7 @@ impl Default for Parts {
 impl Parts {
     /// Parts to unpack blocks into.
     pub fn new() -> Parts {
-        Parts { q: [0; MOST], scales: [0.0; 16], offsets: [0.0; 16], group: MOST, has_offsets: false }
+        Parts { q: [0; MAX], scales: [0.0; 16], offsets: [0.0; 16], group: MAX, has_offsets: false }
     }
 
     fn begin(&mut self, group: usize, has_offsets: bool) {

@@ -6,19 +6,19 @@ use crate::igamma::{GAUSS, LARGE, density, igamma};
 use crate::special::{digamma, polygamma};
 
 /// Highest order of a derivative. Beyond it the binomial coefficients lose precision.
-const MOST: usize = 20;
+const MAX: usize = 20;
 
 /// The integrand is neglected where it has fallen by `exp(-FALL)`.
 const FALL: f64 = 45.0;
 
-/// The derivatives of ln(x^a / Γ(a + 1)) by `a`, of orders 1 to `MOST`.
-struct Slopes([f64; MOST]);
+/// The derivatives of ln(x^a / Γ(a + 1)) by `a`, of orders 1 to `MAX`.
+struct Slopes([f64; MAX]);
 
 impl Slopes {
     /// Computes the derivatives. `first` is the first, ln(x) - ψ(a + 1); the others are minus the polygamma
     /// functions at `a + 1`.
     fn new(n: usize, first: f64, a: f64) -> Slopes {
-        let mut slopes = [0.0; MOST];
+        let mut slopes = [0.0; MAX];
         slopes[0] = first;
         for (k, slope) in slopes.iter_mut().enumerate().take(n).skip(1) {
             *slope = -polygamma(k as u32, a + 1.0);
@@ -39,7 +39,7 @@ impl Slopes {
     /// Returns the n-th and (n-1)-th derivative of x^a / Γ(a + 1) by `a`, divided by the function itself. The first
     /// slope is increased by `more`. These are the complete Bell polynomials of the slopes.
     fn ratios(&self, n: usize, more: f64) -> (f64, f64) {
-        let mut bell = [0.0; MOST + 1];
+        let mut bell = [0.0; MAX + 1];
         bell[0] = 1.0;
         for m in 0..n {
             let mut binomial = 1.0;
@@ -137,7 +137,7 @@ fn by_quadrature(n: usize, a: f64, x: f64, side: f64) -> f64 {
 /// Converts an order given as a float. Returns `None` if that order is not supported.
 fn order(n: f64) -> Option<usize> {
     let n = n.round_ties_even();
-    (0.0..=MOST as f64).contains(&n).then_some(n as usize)
+    (0.0..=MAX as f64).contains(&n).then_some(n as usize)
 }
 
 /// Returns the n-th derivative of P(a, x) by `a`; NaN for negative arguments, for orders below 0 and above

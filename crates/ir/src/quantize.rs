@@ -313,10 +313,10 @@ fn int4(x: &[f32], out: &mut Vec<u8>) {
 }
 
 /// The largest finite value of eight-bit floats with four bits of exponent.
-const MOST_FP8: f32 = 448.0;
+const MAX_FP8: f32 = 448.0;
 
 fn fp8(x: &[f32], out: &mut Vec<u8>) {
-    let scale = x.iter().fold(0f32, |most, x| most.max(x.abs())) / MOST_FP8;
+    let scale = x.iter().fold(0f32, |most, x| most.max(x.abs())) / MAX_FP8;
     out.extend(scale.to_le_bytes());
     out.extend(x.iter().map(|x| if scale == 0.0 { 0 } else { to_e4m3(x / scale) }));
 }

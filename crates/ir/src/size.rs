@@ -6,7 +6,7 @@ use crate::{Aval, Error, Kind, Result};
 
 /// Largest size of one value, in bytes. A larger request is a mistake, and could exhaust the system even where the
 /// allocator grants it.
-pub const MOST_BYTES: usize = match 1usize.checked_shl(40) {
+pub const MAX_BYTES: usize = match 1usize.checked_shl(40) {
     Some(bytes) => bytes,
     None => isize::MAX as usize,
 };
@@ -18,7 +18,7 @@ const LARGE_BYTES: usize = 1 << 28;
 #[inline]
 pub fn reserve(bytes: usize) -> Result<()> {
     let fits =
-        bytes <= LARGE_BYTES || (bytes <= MOST_BYTES && Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+        bytes <= LARGE_BYTES || (bytes <= MAX_BYTES && Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
     if fits { Ok(()) } else { Err(Error::new(Kind::Memory { bytes })) }
 }
 
@@ -37,7 +37,7 @@ pub fn reserve_values(avals: &[Aval]) -> Result<()> {
 pub fn collect<T>(count: usize, elements: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let bytes = count.saturating_mul(size_of::<T>());
     let mut all = Vec::new();
-    if bytes > MOST_BYTES || all.try_reserve_exact(count).is_err() {
+    if bytes > MAX_BYTES || all.try_reserve_exact(count).is_err() {
         return Err(Error::new(Kind::Memory { bytes }));
     }
     all.extend(elements.into_iter().take(count));
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn sizes_beyond_memory_are_refused() {
-        for bytes in [MOST_BYTES + 1, isize::MAX as usize, isize::MAX as usize + 1, usize::MAX] {
+        for bytes in [MAX_BYTES + 1, isize::MAX as usize, isize::MAX as usize + 1, usize::MAX] {
             assert!(is_memory(reserve(bytes)), "{bytes} bytes");
             assert!(is_memory(reserve_elements(bytes / 2, 4)), "{bytes} / 2 elements");
             assert!(is_memory(collect(bytes, std::iter::repeat(0u8)).map(drop)), "{bytes} bytes");

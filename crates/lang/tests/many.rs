@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const LINES: usize = 10_000;
 /// An algorithm that is not linear takes minutes.
-const MOST: Duration = Duration::from_secs(2);
+const MAX: Duration = Duration::from_secs(2);
 
 /// Returns the CPU time of this thread where the system reports it, else the wall time.
 fn clock() -> Duration {
@@ -103,7 +103,7 @@ fn faults_on_all_lines() {
             shown < 20 || rest.starts_with("and ") && rest.ends_with(" more"),
             "{name}: ends with {rest}"
         );
-        if took > MOST {
+        if took > MAX {
             late.push(format!("{name}: {took:.2?}"));
         }
     }
@@ -150,7 +150,7 @@ fn long_programs_in_time() {
                 program.gradient(&GradientOptions::default()).unwrap_or_else(|f| panic!("{name}: {f}"));
             assert!(!gradient.equations.is_empty(), "{name}");
         });
-        if took > MOST {
+        if took > MAX {
             late.push(format!("{name}: {took:.2?}"));
         }
     }

@@ -25,7 +25,7 @@ impl Message {
 }
 
 /// Largest number of steps that a template may execute.
-const MOST_STEPS: u64 = 1_000_000;
+const MAX_STEPS: u64 = 1_000_000;
 
 /// Delimiters, from Unicode's private use area, of a placeholder for the text of a special token in a
 /// message.
@@ -47,7 +47,7 @@ impl Template {
     pub fn render(&self, messages: &[Message]) -> Result<String> {
         let failed = |e: minijinja::Error| Error::value("the chat template", format!("failed: {e:#}"));
         let mut env = Environment::new();
-        env.set_fuel(Some(MOST_STEPS));
+        env.set_fuel(Some(MAX_STEPS));
         env.set_trim_blocks(true);
         env.set_lstrip_blocks(true);
         env.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);

@@ -147,13 +147,13 @@ pub const ARCHITECTURES: &[&str] =
     &["llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text", "gpt2"];
 
 /// Largest value of a size. Larger values indicate a damaged file, and would exhaust memory.
-const MOST: u64 = 1 << 20;
+const MAX: u64 = 1 << 20;
 
 /// Largest number of layers.
-const MOST_LAYERS: usize = 4096;
+const MAX_LAYERS: usize = 4096;
 
 /// Largest number of elements of a weight.
-const MOST_WEIGHT: usize = 1 << 36;
+const MAX_WEIGHT: usize = 1 << 36;
 
 /// Makes an error about a key of the configuration.
 fn key_error(key: &str, why: impl Into<String>) -> Error {
@@ -166,8 +166,8 @@ struct Json<'a>(&'a Value);
 impl Json<'_> {
     fn size(&self, key: &str) -> Result<usize> {
         match self.0[key].as_u64() {
-            Some(n @ 1..=MOST) => Ok(n as usize),
-            _ => Err(key_error(key, format!("must be an integer from 1 to {MOST}, and is {}", self.0[key]))),
+            Some(n @ 1..=MAX) => Ok(n as usize),
+            _ => Err(key_error(key, format!("must be an integer from 1 to {MAX}, and is {}", self.0[key]))),
         }
     }
 
@@ -297,19 +297,19 @@ impl Config {
             "gpt2" => Config::gpt2(&Json(json))?,
             _ => Config::rotary(&Json(json), architecture)?,
         };
-        if config.layers > MOST_LAYERS {
+        if config.layers > MAX_LAYERS {
             return Err(key_error(
                 "num_hidden_layers",
-                format!("is {}, more than {MOST_LAYERS}", config.layers),
+                format!("is {}, more than {MAX_LAYERS}", config.layers),
             ));
         }
         let experts = config.experts.as_ref().map_or(1, |e| e.count);
         let largest = config.vocabulary.max(config.hidden).max(config.heads * config.head);
         let elements = largest.checked_mul(config.width).and_then(|n| n.checked_mul(experts));
-        if elements.is_none_or(|n| n > MOST_WEIGHT) {
+        if elements.is_none_or(|n| n > MAX_WEIGHT) {
             return Err(key_error(
                 "hidden_size",
-                format!("makes weights of more than {MOST_WEIGHT} elements"),
+                format!("makes weights of more than {MAX_WEIGHT} elements"),
             ));
         }
         Ok(config)
@@ -329,7 +329,7 @@ impl Config {
         if gemma && json.flag("use_bidirectional_attention", false) {
             return Err(key_error("use_bidirectional_attention", "is not supported"));
         }
-        let layers = json.size("num_hidden_layers")?.min(MOST_LAYERS + 1);
+        let layers = json.size("num_hidden_layers")?.min(MAX_LAYERS + 1);
         let context = json.size_or("max_position_embeddings", if gemma { 8192 } else { 2048 })?;
         let hidden = json.size("intermediate_size")?;
         let scaled_by = if sandwich { json.positive("query_pre_attn_scalar")? } else { None };
@@ -386,7 +386,7 @@ impl Config {
         if json.flag("add_cross_attention", false) {
             return Err(key_error("add_cross_attention", "is not supported"));
         }
-        let layers = json.size("n_layer")?.min(MOST_LAYERS + 1);
+        let layers = json.size("n_layer")?.min(MAX_LAYERS + 1);
         let head = width / heads;
         let scale = if json.flag("scale_attn_weights", true) { (head as f64).sqrt().recip() } else { 1.0 };
         let by_layer = json.flag("scale_attn_by_inverse_layer_idx", false);

@@ -18,10 +18,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Largest tokeniser file, in bytes.
-const MOST_TOKENIZER: u64 = 256 << 20;
+const MAX_TOKENIZER: u64 = 256 << 20;
 
 /// Largest other file of a model folder, in bytes.
-const MOST_CONFIG: u64 = 16 << 20;
+const MAX_CONFIG: u64 = 16 << 20;
 
 /// A model with its tokeniser and, if it has one, its chat template.
 pub struct LanguageModel {
@@ -110,7 +110,7 @@ impl LanguageModel {
         let config = read_json(&folder.join("config.json"))?;
         let failed = |e: Error| atomic::failed(folder, e);
         let mut config = Config::from_json(&config).map_err(failed)?;
-        let tokenizer = Tokenizer::from_json(&bytes_up_to(&folder.join("tokenizer.json"), MOST_TOKENIZER)?)
+        let tokenizer = Tokenizer::from_json(&bytes_up_to(&folder.join("tokenizer.json"), MAX_TOKENIZER)?)
             .map_err(failed)?;
         let optional = |name: &str| {
             let path = folder.join(name);
@@ -212,7 +212,7 @@ pub(crate) fn template_of(folder: &Path, config: &Json) -> Result<Option<Templat
     let file = folder.join("chat_template.jinja");
     let source = match &config["chat_template"] {
         _ if file.exists() => {
-            let bytes = bytes_up_to(&file, MOST_CONFIG)?;
+            let bytes = bytes_up_to(&file, MAX_CONFIG)?;
             Some(String::from_utf8(bytes).map_err(|_| atomic::failed(&file, "is not UTF-8"))?)
         }
         Json::String(text) => Some(text.clone()),
@@ -232,7 +232,7 @@ pub(crate) fn template_of(folder: &Path, config: &Json) -> Result<Option<Templat
 
 /// Reads a small JSON file.
 pub(crate) fn read_json(path: &Path) -> Result<Json> {
-    serde_json::from_slice(&bytes_up_to(path, MOST_CONFIG)?).map_err(|e| atomic::failed(path, e))
+    serde_json::from_slice(&bytes_up_to(path, MAX_CONFIG)?).map_err(|e| atomic::failed(path, e))
 }
 
 /// Returns true if [`LanguageModel::load`] can read this path, judged by its configuration file or magic

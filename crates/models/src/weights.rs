@@ -24,10 +24,10 @@ pub enum Weights {
 }
 
 /// Largest index of shards that is read, in bytes.
-const MOST_INDEX: u64 = 64 << 20;
+const MAX_INDEX: u64 = 64 << 20;
 
 /// Largest number of names that one message lists for each kind of problem.
-const MOST_LISTED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 impl Weights {
     /// Opens the safetensors of a Hugging Face folder: one file, or several with an index.
@@ -37,7 +37,7 @@ impl Weights {
         let files: BTreeSet<String> = if one.exists() {
             ["model.safetensors".to_string()].into()
         } else {
-            let text = bytes_up_to(&index, MOST_INDEX)?;
+            let text = bytes_up_to(&index, MAX_INDEX)?;
             let json: serde_json::Value =
                 serde_json::from_slice(&text).map_err(|e| atomic::failed(&index, e))?;
             let map = json["weight_map"].as_object();
@@ -242,8 +242,8 @@ impl<'a> Loader<'a> {
             self.weights.names().into_iter().filter(|n| !self.taken.contains(n) && !ignored(n)).collect();
         let kinds = [("missing", &self.missing), ("misshapen", &self.misshapen), ("unknown", &unknown)];
         let listed = |(kind, names): &(&str, &Vec<String>)| {
-            let shown = names.iter().take(MOST_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let more = names.len().saturating_sub(MOST_LISTED);
+            let shown = names.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = names.len().saturating_sub(MAX_LISTED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             (!names.is_empty()).then(|| format!("{kind}: {shown}{more}"))
         };

@@ -28,4 +28,4 @@ pub use optim::{Clip, Optimizer, Rule, Schedule};
 pub use sample::{Choosing, Sampling, log_probability, top_log_probabilities};
 pub use step::{Evaluate, Outcome, Step, compile_forward, compile_training};
 pub use summary::summary;
-pub use train::{Config, Ended, MOST_LOSS, Progress, train};
+pub use train::{Config, Ended, MAX_LOSS, Progress, train};

@@ -64,7 +64,7 @@ struct Batches {
 }
 
 /// Largest number of executables that are kept.
-const MOST_EXECUTABLES: usize = 64;
+const MAX_EXECUTABLES: usize = 64;
 
 /// The properties of the inputs for which an executable was compiled.
 #[derive(PartialEq)]
@@ -361,7 +361,7 @@ impl Step<'_> {
             }
         };
         captured.retain(|n| self.names.contains(n));
-        if self.known.len() >= MOST_EXECUTABLES {
+        if self.known.len() >= MAX_EXECUTABLES {
             self.known.remove(0);
         }
         self.known.push(CompiledBatch { key, compiled, outputs, captured });

@@ -33,7 +33,7 @@ pub struct Config {
 
 /// Largest magnitude of a loss that counts as finite. Beyond it, squares and sums of a step overflow in
 /// `f32`.
-pub const MOST_LOSS: f64 = 1e20;
+pub const MAX_LOSS: f64 = 1e20;
 
 /// Progress of a run.
 pub struct Progress<'a> {
@@ -63,7 +63,7 @@ const BATCH: &str = "loader.batch";
 /// Trains a model. Calls `each` after every batch (a progress bar, a log); `stop` ends the run after the
 /// current batch (Ctrl-C).
 ///
-/// The run ends with an error if a loss is not finite or exceeds [`MOST_LOSS`]. It also ends if an update
+/// The run ends with an error if a loss is not finite or exceeds [`MAX_LOSS`]. It also ends if an update
 /// makes a parameter or optimizer state non-finite. The checkpoint is then the last one from which a step
 /// gave a finite loss.
 pub fn train(
@@ -80,7 +80,7 @@ pub fn train(
         let outcome = step.run(&batch)?;
         done += 1;
         let loss = outcome.loss.to(Device::CPU).to_dtype(DType::F64).item::<f64>()?;
-        if !(loss.is_finite() && loss.abs() <= MOST_LOSS) {
+        if !(loss.is_finite() && loss.abs() <= MAX_LOSS) {
             let kept = saved.restore()?;
             return Err(diverged(done, &format!("the loss is {loss:e}"), kept));
         }

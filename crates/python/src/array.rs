@@ -21,7 +21,7 @@ const NATIVE: i32 = 0x200;
 const WRITEABLE: i32 = 0x400;
 
 /// Largest number of axes accepted.
-const MOST_AXES: usize = 64;
+const MAX_AXES: usize = 64;
 
 /// `PyArrayInterface`.
 #[repr(C)]
@@ -168,7 +168,7 @@ pub(crate) fn share(obj: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     let (size, nd) = (all.size as isize, all.nd as usize);
     let known = KINDS.iter().find(|(d, kind, _)| *kind == all.kind && d.size() as isize == size);
     let plain = all.flags & (ALIGNED | NATIVE | WRITEABLE) == ALIGNED | NATIVE | WRITEABLE;
-    let Some(&(dtype, ..)) = known.filter(|(d, ..)| plain && nd <= MOST_AXES && *d != DType::Bool) else {
+    let Some(&(dtype, ..)) = known.filter(|(d, ..)| plain && nd <= MAX_AXES && *d != DType::Bool) else {
         return Ok(None);
     };
     let (mut shape, mut strides, mut first, mut last) = (Vec::new(), Vec::new(), 0, 0);

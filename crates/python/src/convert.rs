@@ -314,7 +314,7 @@ impl<'py> Elements<'py> {
 pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     // An object and a pointer per element: returns an error before anything is allocated.
     raise(gradus::ir::size::reserve(t.numel().saturating_mul(40)))?;
-    if t.numel() > FEW && t.shape().rank() <= MOST_AXES {
+    if t.numel() > FEW && t.shape().rank() <= MAX_AXES {
         return many_to_list(py, &t.detach().to(gradus::Device::CPU));
     }
     let many = t.numel() > AT_ONCE;
@@ -328,7 +328,7 @@ pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, P
 const FEW: usize = 1 << 10;
 
 /// Largest number of axes of an array in any version of NumPy.
-const MOST_AXES: usize = 32;
+const MAX_AXES: usize = 32;
 
 /// Converts the elements to nested lists with NumPy, in parts, and checks signals in between.
 fn many_to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {

@@ -27,7 +27,7 @@ const USED_VERSIONED: &CStr = c"used_dltensor_versioned";
 const READ_ONLY: u64 = 1;
 
 /// Largest number of axes accepted.
-const MOST_AXES: usize = 64;
+const MAX_AXES: usize = 64;
 
 #[repr(C)]
 struct DlTensor {
@@ -263,7 +263,7 @@ pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
 /// `tensor` is an exported structure, and lives as long as `taken`.
 unsafe fn shared(tensor: &DlTensor, taken: ImportedTensor, copy: bool) -> PyResult<Tensor> {
     let (ndim, code) = (tensor.ndim as usize, (tensor.code, tensor.bits));
-    if tensor.ndim < 0 || ndim > MOST_AXES || tensor.lanes != 1 || tensor.device.0 != CPU.0 {
+    if tensor.ndim < 0 || ndim > MAX_AXES || tensor.lanes != 1 || tensor.device.0 != CPU.0 {
         return Err(PyBufferError::new_err("an array of this kind cannot be shared"));
     }
     let Some(&(dtype, ..)) = CODES.iter().find(|(_, c, b)| (*c, *b) == code) else {

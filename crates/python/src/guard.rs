@@ -14,7 +14,7 @@ use pyo3::types::{
 const DEEPEST: usize = 24;
 
 /// Largest size of an array, in bytes, that is compared completely; larger ones are sampled.
-const MOST: usize = 1 << 16;
+const MAX: usize = 1 << 16;
 
 /// Location of a value.
 enum Location {
@@ -100,7 +100,7 @@ pub(crate) fn is_equal(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<b
 fn bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let (size, all) =
         (array.getattr("size")?.extract::<usize>()?, array.getattr("nbytes")?.extract::<usize>()?);
-    let step = all.div_ceil(MOST).max(1);
+    let step = all.div_ceil(MAX).max(1);
     let seen = if step > 1 && size > 1 {
         let part = pyo3::types::PySlice::new(array.py(), 0, size as isize, step as isize);
         array.getattr("flat")?.get_item(part)?

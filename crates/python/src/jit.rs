@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Largest number of programs that are kept for a function.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 /// Number of consecutive calls without a reusable program after which calls run uncompiled.
 const TRIES: usize = 8;
@@ -126,7 +126,7 @@ impl PyJit {
         let new = Arc::new(new);
         if lasting {
             let mut all = self.programs();
-            if all.len() >= MOST {
+            if all.len() >= MAX {
                 all.remove(0);
             }
             all.push(new.clone());

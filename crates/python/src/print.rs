@@ -63,7 +63,7 @@ pub(crate) fn set_printoptions(
 }
 
 /// Largest number of axes that are printed, because nested brackets are written by recursion.
-const MOST_AXES: usize = 256;
+const MAX_AXES: usize = 256;
 
 /// Formats a tensor.
 pub(crate) fn text(t: &Tensor) -> String {
@@ -76,7 +76,7 @@ pub(crate) fn text(t: &Tensor) -> String {
     let cut = plain.numel() > options.threshold;
     let body = if plain.numel() == 0 {
         "[]".to_string()
-    } else if shape.rank() > MOST_AXES {
+    } else if shape.rank() > MAX_AXES {
         format!("..., dim={}", shape.rank())
     } else {
         let shown = Shown::new(&plain, cut, options);

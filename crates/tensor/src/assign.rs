@@ -17,7 +17,7 @@ use gradus_ir::{Aval, C, DType, Error, Result, Shape, message};
 use gradus_mem::{Pod, Storage};
 
 /// Largest tensor, in elements, whose masks and integer indices are resolved element by element.
-const MOST_SCANNED: usize = 4096;
+const MAX_SCANNED: usize = 4096;
 
 /// Target offsets of the elements of a patch.
 enum Destination {
@@ -238,7 +238,7 @@ fn resolve_selection(shape: &Shape, entries: &[Ix], most: usize) -> Option<(Shap
             first.iter_mut().for_each(|i| *i *= each);
             (ids.shape(), first, run)
         }
-        _ if shape.numel() > MOST_SCANNED => return None,
+        _ if shape.numel() > MAX_SCANNED => return None,
         _ => {
             let all = Tensor::iota(DType::I64, [shape.numel()], 0).reshape(shape).at(entries.to_vec());
             (all.check().ok()?.shape(), all.to_vec().ok()?, Shape::scalar())

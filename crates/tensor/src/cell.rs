@@ -22,7 +22,7 @@ pub(crate) struct Cell {
 }
 
 /// Largest value, in elements, that is processed under the cell's lock.
-const MOST_UNDER_LOCK: usize = 2048;
+const MAX_UNDER_LOCK: usize = 2048;
 
 struct Shared {
     state: Mutex<State>,
@@ -120,7 +120,7 @@ impl Cell {
     pub(crate) fn with_value<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
         let state = self.state();
         let data = state.value.as_data()?;
-        if data.aval.shape.numel() <= MOST_UNDER_LOCK {
+        if data.aval.shape.numel() <= MAX_UNDER_LOCK {
             return f(data);
         }
         let value = state.value.clone();

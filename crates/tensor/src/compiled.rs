@@ -402,7 +402,7 @@ pub struct Jit<F> {
 }
 
 /// Largest number of compiled versions that are kept.
-const MOST_VERSIONS: usize = 64;
+const MAX_VERSIONS: usize = 64;
 
 /// Wraps a function so that each call runs as one plan.
 ///
@@ -479,7 +479,7 @@ impl<F> Jit<F> {
         }
         let new = Arc::new(compile_at(&self.names, types, &self.f, device)?);
         let mut all = known();
-        if all.len() >= MOST_VERSIONS {
+        if all.len() >= MAX_VERSIONS {
             all.remove(0);
         }
         all.push(new.clone());

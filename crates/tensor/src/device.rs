@@ -30,7 +30,7 @@ pub struct Device(u16);
 
 /// Largest CPU operand that a compiled function on another device accepts, in bytes: a complex number, or the
 /// state of a generator. The device copies it at each run.
-const MOST_FROM_HOST: usize = 16;
+const MAX_FROM_HOST: usize = 16;
 
 thread_local! {
     /// Device on which this thread creates tensors.
@@ -225,9 +225,9 @@ impl Data {
         self.storage.device() == HOST
     }
 
-    /// Returns true if the elements are in host memory and take at most [`MOST_FROM_HOST`] bytes.
+    /// Returns true if the elements are in host memory and take at most [`MAX_FROM_HOST`] bytes.
     pub(crate) fn is_small_on_host(&self) -> bool {
-        self.is_host() && self.aval.shape.numel() * self.aval.dtype.size() <= MOST_FROM_HOST
+        self.is_host() && self.aval.shape.numel() * self.aval.dtype.size() <= MAX_FROM_HOST
     }
 
     /// Returns true if at most one element is stored, possibly broadcast.

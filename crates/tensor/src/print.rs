@@ -14,7 +14,7 @@ use layout::Layout;
 use std::fmt;
 
 /// Largest number of elements that are all shown.
-const MOST_SHOWN: usize = 1000;
+const MAX_SHOWN: usize = 1000;
 
 /// Elements shown at each edge of a shortened axis.
 const EDGE: usize = 3;
@@ -46,7 +46,7 @@ fn array(data: &Data, separator: &str, indent: usize, digits: Option<usize>) -> 
     if shape.contains(&0) {
         return if shape.rank() == 1 { "[]".to_string() } else { format!("[], shape={shape}") };
     }
-    let shown = shown(shape, shape.numel() <= MOST_SHOWN);
+    let shown = shown(shape, shape.numel() <= MAX_SHOWN);
     let words = match data.carried(Some(&offsets(&data, &shown))) {
         Ok(elements) => number::words(&elements, data.aval.dtype, digits),
         Err(e) => return e.to_string(),

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 const FILL: u8 = 0xA5;
 
 /// Largest operand that may be in host memory, in bytes.
-const MOST_FROM_HOST: usize = 16;
+const MAX_FROM_HOST: usize = 16;
 
 /// A device for tests.
 pub struct Loopback {
@@ -282,9 +282,7 @@ impl Executable for Ready {
     fn run(&self, arguments: &mut Vec<Argument>, _: Option<&mut dyn Sink>) -> Result<Vec<Storage>> {
         let operand = |a: &Argument| match a.storage.host::<u8>() {
             None => Ok(Operand::Block(self.device.key(&a.storage)?, a.offset)),
-            Some(all) if all.len() - a.offset <= MOST_FROM_HOST => {
-                Ok(Operand::Host(all[a.offset..].to_vec()))
-            }
+            Some(all) if all.len() - a.offset <= MAX_FROM_HOST => Ok(Operand::Host(all[a.offset..].to_vec())),
             Some(_) => Err(Error::device(&self.device.name, "was given a tensor in host memory")),
         };
         let ins: Vec<Operand> = arguments.iter().map(operand).collect::<Result<_>>()?;

@@ -8,7 +8,7 @@ use gradus_tensor::Tensor;
 use serde_json::Value;
 
 /// Largest number of elements of a list in a request.
-const MOST: usize = 1 << 24;
+const MAX: usize = 1 << 24;
 
 /// The error that a response contains.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Request {
     pub(crate) fn list(&self, name: &str) -> Result<&[Value]> {
         match self.field(name) {
             Value::Null => Ok(&[]),
-            Value::Array(all) if all.len() <= MOST => Ok(all),
+            Value::Array(all) if all.len() <= MAX => Ok(all),
             other => Err(wrong(name, other, "a list")),
         }
     }

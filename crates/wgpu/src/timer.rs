@@ -8,7 +8,7 @@ use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 /// Largest number of dispatches of one submission that can be timed, because a query set has two timestamps for each.
-pub(crate) const MOST: usize = 2048;
+pub(crate) const MAX: usize = 2048;
 
 /// Timestamps of a submission.
 pub(crate) struct Timer {
@@ -50,7 +50,7 @@ impl Context {
         self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
-    /// Submits the list, which has at most [`MOST`] dispatches, and returns the time of each. Unlocks the state while it waits.
+    /// Submits the list, which has at most [`MAX`] dispatches, and returns the time of each. Unlocks the state while it waits.
     pub(crate) fn submit_timed(
         self: &Arc<Context>,
         mut state: MutexGuard<'_, State>,

@@ -6,7 +6,7 @@ from .._native import bool as bool_
 from .._native import Tensor, arange, as_tensor, broadcast_tensors, complex128, float32, float64, int32, int64, stack, where, zeros, zeros_like
 
 # Largest number of terms: integers that `float32` represents; more would take minutes.
-_MOST_TERMS = 2**24
+_MAX_TERMS = 2**24
 
 
 def view_as_real(input):
@@ -91,8 +91,8 @@ def mvlgamma(input, p):
     """Computes the logarithm of the gamma function of `p` dimensions."""
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, but is {p}")
-    if p > _MOST_TERMS:
-        raise RuntimeError(f"p is {p}: there are more terms to add than {_MOST_TERMS}")
+    if p > _MAX_TERMS:
+        raise RuntimeError(f"p is {p}: there are more terms to add than {_MAX_TERMS}")
     terms = (input.unsqueeze(-1) - arange(p, dtype=input.dtype) / 2).lgamma().sum(-1)
     return terms + p * (p - 1) / 4 * math.log(math.pi)
 

@@ -13,9 +13,9 @@ from .bessel import _pair
 # Orders up to this go through the recurrence, others through the trigonometric form.
 _RECURRENT = 256
 # Recurrences take a few microseconds for each order.
-_MOST_ORDER = 10_000
+_MAX_ORDER = 10_000
 # PyTorch returns NaN above these orders.
-_MOST_HERMITE = {4: 128, 8: 512}
+_MAX_HERMITE = {4: 128, 8: 512}
 
 
 def _by_recurrence(x, n, highest, first, following):
@@ -48,8 +48,8 @@ def _orders(name, x, n):
 
 
 def _limited(name, highest):
-    if highest > _MOST_ORDER:
-        raise ValueError(f"{name}: order {highest} is too large, at most {_MOST_ORDER}")
+    if highest > _MAX_ORDER:
+        raise ValueError(f"{name}: order {highest} is too large, at most {_MAX_ORDER}")
     return highest
 
 
@@ -176,7 +176,7 @@ def shifted_chebyshev_polynomial_w(input, n):
 
 def _hermite(name, input, n, first, following):
     x, n, highest = _orders(name, input, n)
-    most = _MOST_HERMITE.get(x.element_size(), 128)
+    most = _MAX_HERMITE.get(x.element_size(), 128)
     low = _by_recurrence(x, n, min(highest, most), first(x), lambda k, p, q: following(x, k, p, q))
     return where(as_tensor(n) > most, math.nan, low) if highest > most else low
 

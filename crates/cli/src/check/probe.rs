@@ -18,14 +18,14 @@ const MODE_TOLERANCE: f64 = 1e-9;
 /// Tolerance to which fixpoints converge.
 pub(super) const CONVERGED: f64 = 1e-14;
 /// Largest number of elements without a derivative that are located in one tensor.
-const MOST_KINKS: usize = 64;
+const MAX_KINKS: usize = 64;
 /// Initial length of the steps of finite differences.
 const STEP: f64 = 1e-5;
 /// Largest number of step lengths that are tried. Each is an eighth of the one before.
 const STEP_LENGTHS: i32 = 12;
 /// If backward and forward slopes differ by at most this fraction of the gradient, no shorter steps are
 /// tried.
-const MOST_GAP: f64 = 1e-3;
+const MAX_GAP: f64 = 1e-3;
 
 /// The relative errors of a gradient.
 pub(super) struct Errors {
@@ -221,7 +221,7 @@ impl Probe {
         let n = part.gradient.numel();
         let (mut worst, mut smooth) = (0f64, 0);
         let mut work = Vec::from_iter([Range { start: 0, end: n }]);
-        while let Some(range) = work.pop().filter(|_| found.kinks < MOST_KINKS) {
+        while let Some(range) = work.pop().filter(|_| found.kinks < MAX_KINKS) {
             let middle = range.start.midpoint(range.end);
             for half in [range.start..middle, middle..range.end] {
                 if half.is_empty() {
@@ -242,7 +242,7 @@ impl Probe {
             }
         }
         // The loss may have a kink only if several elements change together, so at least one is counted.
-        found.kinks = if found.kinks < MOST_KINKS { found.kinks.max(1) } else { n };
+        found.kinks = if found.kinks < MAX_KINKS { found.kinks.max(1) } else { n };
         found.difference = Some(worst).filter(|_| smooth > 0);
         Ok(found)
     }
@@ -305,7 +305,7 @@ impl Probe {
             let error = short.error(slope) / size;
             least = if error.is_nan() { least } else { least.min(error) };
             all.push(short);
-            if error <= within && short.gap() <= MOST_GAP * size {
+            if error <= within && short.gap() <= MAX_GAP * size {
                 return Ok((Some(error), false));
             }
         }

@@ -10,11 +10,11 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// Largest number of texts of one request.
-const MOST_CHOICES: usize = 128;
+const MAX_CHOICES: usize = 128;
 
 /// Largest number of stop strings, and largest length of one, in bytes.
-const MOST_STOPS: usize = 16;
-const MOST_STOP: usize = 1024;
+const MAX_STOPS: usize = 16;
+const MAX_STOP: usize = 1024;
 
 /// The parsed body of a completion request.
 pub(crate) struct CompletionRequest {
@@ -76,7 +76,7 @@ impl<'a> Body<'a> {
         let wrong = || {
             ApiError::field(
                 "stop",
-                format!("must be a string, or up to {MOST_STOPS} strings, of 1 to {MOST_STOP} bytes"),
+                format!("must be a string, or up to {MAX_STOPS} strings, of 1 to {MAX_STOP} bytes"),
             )
         };
         let all = match self.get("stop") {
@@ -88,7 +88,7 @@ impl<'a> Body<'a> {
             }
             Some(_) => return Err(wrong()),
         };
-        let fits = all.len() <= MOST_STOPS && all.iter().all(|s| (1..=MOST_STOP).contains(&s.len()));
+        let fits = all.len() <= MAX_STOPS && all.iter().all(|s| (1..=MAX_STOP).contains(&s.len()));
         if fits { Ok(all) } else { Err(wrong()) }
     }
 
@@ -142,17 +142,12 @@ pub(crate) fn read(
             if top.is_some() && !wanted {
                 return Err(ApiError::field("top_logprobs", "needs `logprobs` to be true"));
             }
-            (
-                vec![prompt],
-                body.count("n", 1..=MOST_CHOICES as u64)?,
-                tokens,
-                wanted.then(|| top.unwrap_or(0)),
-            )
+            (vec![prompt], body.count("n", 1..=MAX_CHOICES as u64)?, tokens, wanted.then(|| top.unwrap_or(0)))
         }
         false => {
             body.refuse(&["suffix", "echo"])?;
-            let n = body.count("n", 1..=MOST_CHOICES as u64)?;
-            if body.count("best_of", 1..=MOST_CHOICES as u64)?.is_some_and(|b| Some(b) != n.or(Some(1))) {
+            let n = body.count("n", 1..=MAX_CHOICES as u64)?;
+            if body.count("best_of", 1..=MAX_CHOICES as u64)?.is_some_and(|b| Some(b) != n.or(Some(1))) {
                 return Err(ApiError::field("best_of", "must be equal to `n`"));
             }
             let tokens = body.count("max_tokens", 1..=1 << 32)?.unwrap_or(16);
@@ -160,8 +155,8 @@ pub(crate) fn read(
         }
     };
     let n = choices.unwrap_or(1);
-    if prompts.len() * n > language.scheduler.most().min(MOST_CHOICES) {
-        let most = language.scheduler.most().min(MOST_CHOICES);
+    if prompts.len() * n > language.scheduler.most().min(MAX_CHOICES) {
+        let most = language.scheduler.most().min(MAX_CHOICES);
         return Err(ApiError::field("n", format!("asks for more than {most} texts in one request")));
     }
     for prompt in &prompts {
@@ -263,7 +258,7 @@ fn prompts(body: &Body<'_>, language: &Language) -> RequestResult<Vec<Arc<Vec<i6
         }
     };
     match body.get("prompt") {
-        Some(Json::Array(all)) if all.len() > MOST_CHOICES && !all[0].is_number() => Err(wrong()),
+        Some(Json::Array(all)) if all.len() > MAX_CHOICES && !all[0].is_number() => Err(wrong()),
         Some(Json::Array(all)) if all.first().is_some_and(|a| !a.is_number()) => {
             all.iter().map(one).collect()
         }

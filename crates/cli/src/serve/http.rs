@@ -23,11 +23,11 @@ pub(crate) struct Limits {
 }
 
 /// Largest number of headers of a request.
-const MOST_HEADERS: usize = 100;
+const MAX_HEADERS: usize = 100;
 
 /// Largest number of bytes read and discarded before a connection is closed, so that the client can read the
 /// response.
-const MOST_DRAINED: usize = 1 << 20;
+const MAX_DRAINED: usize = 1 << 20;
 
 /// Number of bytes read at once.
 const PIECE: usize = 16 << 10;
@@ -207,7 +207,7 @@ impl Connection {
             }
         }
         // Trailers are read and ignored.
-        for _ in 0..MOST_HEADERS {
+        for _ in 0..MAX_HEADERS {
             if self.line(deadline)?.is_empty() {
                 return Ok(body);
             }
@@ -265,7 +265,7 @@ impl Connection {
         let _ = self.stream.shutdown(Shutdown::Write);
         let until = Instant::now() + Duration::from_millis(500);
         let mut drained = self.buffer.len();
-        while drained < MOST_DRAINED {
+        while drained < MAX_DRAINED {
             self.buffer.clear();
             if self.fill(until).is_err() {
                 break;
@@ -372,7 +372,7 @@ fn parse(head: &[u8]) -> Result<(Request, Length), Failed> {
         if !is_token(name) || !value.bytes().all(plain) {
             return Err(bad("a header has characters that are not permitted"));
         }
-        if headers.len() >= MOST_HEADERS {
+        if headers.len() >= MAX_HEADERS {
             return Err(Failed::Bad(431, "too many headers"));
         }
         headers.push((name.to_ascii_lowercase(), value.to_string()));

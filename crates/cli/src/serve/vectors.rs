@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// Largest number of texts of a request.
-const MOST_TEXTS: usize = 2048;
+const MAX_TEXTS: usize = 2048;
 
 /// A sentence encoder with its name.
 pub(crate) struct Vectors {
@@ -80,7 +80,7 @@ impl Vectors {
 
 fn inputs(input: Option<&Json>) -> Result<Vec<Input<'_>>, ApiError> {
     let wrong = || {
-        ApiError::field("input", format!("must be a text, tokens, or a list of up to {MOST_TEXTS} of them"))
+        ApiError::field("input", format!("must be a text, tokens, or a list of up to {MAX_TEXTS} of them"))
     };
     fn one(value: &Json) -> Option<Input<'_>> {
         match value {
@@ -92,7 +92,7 @@ fn inputs(input: Option<&Json>) -> Result<Vec<Input<'_>>, ApiError> {
         }
     }
     let found = match input {
-        Some(Json::Array(all)) if all.is_empty() || (all.len() > MOST_TEXTS && !all[0].is_number()) => None,
+        Some(Json::Array(all)) if all.is_empty() || (all.len() > MAX_TEXTS && !all[0].is_number()) => None,
         Some(Json::Array(all)) if !all[0].is_number() => all.iter().map(one).collect(),
         Some(value) => one(value).map(|v| vec![v]),
         None => None,

@@ -6,7 +6,7 @@ use gradus_ir::ops::{Form, Op};
 use gradus_ir::{Aval, Literal, reference};
 
 /// Largest folded constant, in bytes. Larger values are computed when the plan runs, to keep plans small.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// Returns the rules that compute a single element. They are tried first.
 pub(super) fn cheap() -> Vec<Rule> {
@@ -61,7 +61,7 @@ fn fold_repeated(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
 /// because kernels compute them at no cost, nor broadcasts, which would store equal elements. Folds views of a constant.
 fn fold(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let small =
-        |a: &Aval| a.shape.numel().checked_mul(a.dtype.size()).is_some_and(|bytes| bytes <= MOST_BYTES);
+        |a: &Aval| a.shape.numel().checked_mul(a.dtype.size()).is_some_and(|bytes| bytes <= MAX_BYTES);
     if node.ins.is_empty() || !small(&node.outs[0]) || matches!(node.op, Op::Barrier(_) | Op::Broadcast(_)) {
         return None;
     }

@@ -19,7 +19,7 @@ pub(crate) const PROFILE: Profile = Profile {
         shared: Some(1 << 22),
     }),
     loops: Loops { small: 64 },
-    memory: Memory { align: 64, page: usize::MAX, most: gradus_ir::size::MOST_BYTES },
+    memory: Memory { align: 64, page: usize::MAX, most: gradus_ir::size::MAX_BYTES },
     products: &[DType::F32, DType::F64, DType::BF16],
     dtypes: &DType::ALL,
     claims: &[],

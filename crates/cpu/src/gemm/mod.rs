@@ -27,7 +27,7 @@ mod square;
 mod vector;
 mod widen;
 
-pub(crate) use pack::{MOST_ROWS, TransposeBlock};
+pub(crate) use pack::{MAX_ROWS, TransposeBlock};
 pub(crate) use scratch::Scratch;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use square::transpose as transpose_square;

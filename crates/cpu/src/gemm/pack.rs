@@ -14,7 +14,7 @@ pub(super) type Packer<T> =
     unsafe fn(source: *const T, lane: isize, depth: isize, lanes: usize, steps: usize, out: *mut T);
 
 /// Number of rows of the largest block that is transposed at once.
-pub(crate) const MOST_ROWS: usize = 8;
+pub(crate) const MAX_ROWS: usize = 8;
 
 /// Element types whose `SIDE` by `SIDE` blocks can be transposed in registers. Without instructions for it `SIDE` is 1.
 pub(crate) trait TransposeBlock: Copy + Default {
@@ -26,7 +26,7 @@ pub(crate) trait TransposeBlock: Copy + Default {
     /// # Safety
     /// The processor has AVX2 or NEON; both blocks are valid memory.
     #[inline(always)]
-    unsafe fn transpose(rows: &[*const Self; MOST_ROWS], out: *mut Self, _width: usize) {
+    unsafe fn transpose(rows: &[*const Self; MAX_ROWS], out: *mut Self, _width: usize) {
         // SAFETY: the caller guarantees that both blocks are valid memory.
         unsafe { *out = *rows[0] };
     }
@@ -83,7 +83,7 @@ pub(super) unsafe fn transposing<T: TransposeBlock, const W: usize>(
                     // The last block of steps starts earlier, so that it is complete. The last block of lanes
                     // repeats its last lane.
                     let p = p.min(steps - T::SIDE);
-                    let mut block = [rows; MOST_ROWS];
+                    let mut block = [rows; MAX_ROWS];
                     for (l, row) in block.iter_mut().enumerate() {
                         let l = l.min(lanes - 1 - first);
                         *row = rows.wrapping_offset(l as isize * lane).wrapping_add(p);
@@ -136,14 +136,14 @@ unsafe fn body<T: Copy + Default, const W: usize>(
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{MOST_ROWS, TransposeBlock};
+    use super::{MAX_ROWS, TransposeBlock};
     use std::arch::x86_64::*;
 
     impl TransposeBlock for f32 {
         const SIDE: usize = 8;
 
         #[inline(always)]
-        unsafe fn transpose(rows: &[*const f32; MOST_ROWS], out: *mut f32, width: usize) {
+        unsafe fn transpose(rows: &[*const f32; MAX_ROWS], out: *mut f32, width: usize) {
             // SAFETY: the caller guarantees AVX2, and that both blocks are valid memory.
             unsafe {
                 // Rows 0..4 in the low halves and 4..8 in the high halves: two 4 by 4 transposes in parallel.
@@ -176,7 +176,7 @@ mod x86 {
         const SIDE: usize = 4;
 
         #[inline(always)]
-        unsafe fn transpose(rows: &[*const f64; MOST_ROWS], out: *mut f64, width: usize) {
+        unsafe fn transpose(rows: &[*const f64; MAX_ROWS], out: *mut f64, width: usize) {
             // SAFETY: the caller guarantees AVX2, and that both blocks are valid memory.
             unsafe {
                 for half in 0..2 {
@@ -197,14 +197,14 @@ mod x86 {
 
 #[cfg(target_arch = "aarch64")]
 mod neon {
-    use super::{MOST_ROWS, TransposeBlock};
+    use super::{MAX_ROWS, TransposeBlock};
     use std::arch::aarch64::*;
 
     impl TransposeBlock for f32 {
         const SIDE: usize = 4;
 
         #[inline(always)]
-        unsafe fn transpose(rows: &[*const f32; MOST_ROWS], out: *mut f32, width: usize) {
+        unsafe fn transpose(rows: &[*const f32; MAX_ROWS], out: *mut f32, width: usize) {
             // SAFETY: the caller guarantees that both blocks are valid memory.
             unsafe {
                 let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|r| vld1q_f32(rows[r]));
@@ -223,7 +223,7 @@ mod neon {
         const SIDE: usize = 2;
 
         #[inline(always)]
-        unsafe fn transpose(rows: &[*const f64; MOST_ROWS], out: *mut f64, width: usize) {
+        unsafe fn transpose(rows: &[*const f64; MAX_ROWS], out: *mut f64, width: usize) {
             // SAFETY: the caller guarantees that both blocks are valid memory.
             unsafe {
                 let (r0, r1) = (vld1q_f64(rows[0]), vld1q_f64(rows[1]));

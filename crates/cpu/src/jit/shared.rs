@@ -26,7 +26,7 @@ pub(super) struct Shared {
 type Known = HashMap<(Isa, Lowered), Option<Arc<Shared>>>;
 
 /// Largest number of entries, each of which has at least a page. A full cache is cleared.
-const MOST: usize = 4096;
+const MAX: usize = 4096;
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
@@ -47,7 +47,7 @@ pub(super) fn shared(isa: Isa, lowered: Lowered) -> Option<Arc<Shared>> {
     };
     let mut known = known();
     let all = known.get_or_insert_default();
-    if all.len() >= MOST {
+    if all.len() >= MAX {
         all.clear();
     }
     // If another thread has generated the same code in the meantime, its code is used.

@@ -6,7 +6,7 @@
 
 use super::spread::Axis;
 use crate::Isa;
-use crate::gemm::{MOST_ROWS, Pack, Panel, TransposeBlock};
+use crate::gemm::{MAX_ROWS, Pack, Panel, TransposeBlock};
 
 /// The patches of the images of one group.
 pub(super) struct Patches<'a, T> {
@@ -104,7 +104,7 @@ impl<T: Packable> Patches<'_, T> {
         let (out, side) = (&mut out[..steps.len() * width], T::SIDE);
         let full = lanes / side * side;
         for first in (0..full).step_by(side) {
-            let mut from = [0; MOST_ROWS];
+            let mut from = [0; MAX_ROWS];
             for (l, at) in from.iter_mut().enumerate().take(side) {
                 *at = self.start(panel.lane + first + l);
             }
@@ -116,7 +116,7 @@ impl<T: Packable> Patches<'_, T> {
                     // SAFETY: the check above has verified that all rows of the block are within `x`; the
                     // destination is within `out`.
                     unsafe {
-                        let mut rows = [self.x.as_ptr(); MOST_ROWS];
+                        let mut rows = [self.x.as_ptr(); MAX_ROWS];
                         for (row, at) in rows.iter_mut().zip(from) {
                             *row = self.x.as_ptr().wrapping_add(at + steps[p]);
                         }

@@ -46,16 +46,16 @@ pub(super) unsafe fn each(
 }
 
 /// Largest number of operands of a pointwise op.
-const MOST: usize = 4;
+const MAX: usize = 4;
 
 unsafe fn pointwise(op: &Pointwise, from: DType, args: &[*const u8], dtype: DType, to: *mut u8, n: usize) {
-    let k = args.len().min(MOST);
+    let k = args.len().min(MAX);
     // SAFETY: the caller guarantees the elements; each arm uses the type of the kind.
     unsafe {
         match (Kind::of(from), op.float, op.complex, op.int) {
             (Kind::F32 | Kind::F64, Some(f), _, _) => {
                 for i in 0..n {
-                    let v: [f64; MOST] =
+                    let v: [f64; MAX] =
                         std::array::from_fn(|a| if a < k { float(from, args[a], i) } else { 0.0 });
                     match op.predicate {
                         true => to.add(i).write((f(&v[..k]) != 0.0) as u8),
@@ -65,7 +65,7 @@ unsafe fn pointwise(op: &Pointwise, from: DType, args: &[*const u8], dtype: DTyp
             }
             (Kind::C, _, Some(f), _) => {
                 for i in 0..n {
-                    let v: [C; MOST] =
+                    let v: [C; MAX] =
                         std::array::from_fn(
                             |a| if a < k { args[a].cast::<C>().add(i).read() } else { C::ZERO },
                         );
@@ -77,7 +77,7 @@ unsafe fn pointwise(op: &Pointwise, from: DType, args: &[*const u8], dtype: DTyp
             }
             (Kind::I64 | Kind::Bool, _, _, Some(f)) => {
                 for i in 0..n {
-                    let v: [i64; MOST] =
+                    let v: [i64; MAX] =
                         std::array::from_fn(|a| if a < k { int(from, args[a], i) } else { 0 });
                     put_int(dtype, to, i, dtype.wrap(f(&v[..k])));
                 }

@@ -18,7 +18,7 @@ const SHAPES: [[usize; 2]; 6] = [[1, 1], [3, 5], [2, 16], [5, 33], [8, 8], [17, 
 /// Deepest nesting of control flow.
 const DEPTH: usize = 3;
 /// Largest number of iterations of a loop.
-const MOST: usize = 4;
+const MAX: usize = 4;
 /// Number of inputs that gradients are taken of; an integer input follows them.
 pub(crate) const FLOATS: usize = 3;
 
@@ -183,7 +183,7 @@ impl Grower {
     /// Returns the mean of a scan's outputs over all iterations and of its carry.
     fn scan<'g>(&mut self, scope: &Scope<'g>, a: Var<'g>, b: Var<'g>) -> (Var<'g>, usize) {
         self.nesting.push((scope.inside, Kind::Scan));
-        let length = 1 + self.random.below(MOST);
+        let length = 1 + self.random.below(MAX);
         let reverse = self.random.below(2) == 0;
         let (made, roundings) =
             self.body(scope, Kind::Scan, |own| vec![own.number + 1.0, own.values[2] * 0.5]);
@@ -208,7 +208,7 @@ impl Grower {
         self.nesting.push((scope.inside, Kind::While));
         let bounded = self.random.below(4) > 0;
         self.reversible &= bounded;
-        let limit = scope.b.constant(Literal::scalar(DType::I32, self.random.below(MOST + 1) as f64));
+        let limit = scope.b.constant(Literal::scalar(DType::I32, self.random.below(MAX + 1) as f64));
         let (made, roundings) = self.body(scope, Kind::While, |own| vec![own.number + 1.0]);
         // Condition and body have shared operands (value, weight, limit) and carries (value, number).
         let types = self.types();
@@ -223,11 +223,11 @@ impl Grower {
             let squares = (v[3] * v[3]).sum(&[0, 1]);
             vec![v[4].lt(v[2]).and(squares.lt(squares.full_like(1e6)))]
         });
-        // The number starts at -1 or above and only increases, so there are at most `MOST + 1` iterations.
-        let bound = if bounded { MOST + 1 + self.random.below(2) } else { 0 };
+        // The number starts at -1 or above and only increases, so there are at most `MAX + 1` iterations.
+        let bound = if bounded { MAX + 1 + self.random.below(2) } else { 0 };
         let own = While { condition, body, shared: 3, bound };
         let outs = scope.b.apply(own, &[b, scope.weight, limit, a, scope.number]);
-        (outs[0], (MOST + 1) * roundings)
+        (outs[0], (MAX + 1) * roundings)
     }
 
     fn switch<'g>(&mut self, scope: &Scope<'g>, a: Var<'g>, b: Var<'g>) -> (Var<'g>, usize) {

@@ -15,7 +15,7 @@ pub(crate) const SHAPES: [[usize; 2]; 8] =
     [[768, 64], [64, 500], [256, 257], [3, 9000], [4096, 257], [1024, 128], [16, 4001], [2048, 48]];
 
 /// Largest number of multiplications of a product, because the reference is slow.
-const MOST_TERMS: usize = 1 << 25;
+const MAX_TERMS: usize = 1 << 25;
 /// Number of heads of attention.
 const HEADS: usize = 8;
 /// Largest number of roundings of a few operations and functions, on the device and in the reference together.
@@ -71,7 +71,7 @@ pub(crate) fn grow(dtype: DType, seed: u64) -> Grown {
     let g = Builder::new();
     let mut random = Random(seed);
     let shape: Shape = SHAPES[seed as usize % SHAPES.len()].into();
-    let products = shape.numel() * shape[1] <= MOST_TERMS;
+    let products = shape.numel() * shape[1] <= MAX_TERMS;
     let columns = if products { shape[1] } else { 1 };
     let types = [shape.clone(), shape.clone(), [columns, columns].into()].map(|s| Aval::new(dtype, s));
     let given: Vec<Var<'_>> = types.iter().map(|t| g.input("x", t.clone())).collect();

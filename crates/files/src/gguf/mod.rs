@@ -33,19 +33,19 @@ const USUAL_ALIGNMENT: usize = 32;
 
 /// Largest number of values in all arrays of the metadata together. A value takes far more bytes in memory
 /// than in the file.
-const MOST_VALUES: usize = 1 << 22;
+const MAX_VALUES: usize = 1 << 22;
 
 /// Deepest nesting of arrays.
-const MOST_DEPTH: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// Largest number of tensors.
-const MOST_TENSORS: usize = 1 << 20;
+const MAX_TENSORS: usize = 1 << 20;
 
 /// Largest number of axes of a tensor.
-const MOST_AXES: usize = 4;
+const MAX_AXES: usize = 4;
 
 /// Largest length of a name, in bytes.
-const MOST_NAME: usize = 1 << 10;
+const MAX_NAME: usize = 1 << 10;
 
 /// The table entry of a tensor.
 #[derive(Clone, Debug, PartialEq)]
@@ -250,8 +250,8 @@ impl<'a> Cursor<'a> {
     fn name(&mut self, what: &str) -> Parsed<String> {
         let name = self.string()?;
         match name.len() {
-            1..=MOST_NAME => Ok(name),
-            n => Err(format!("has a {what} name of {n} bytes; 1 to {MOST_NAME} are allowed")),
+            1..=MAX_NAME => Ok(name),
+            n => Err(format!("has a {what} name of {n} bytes; 1 to {MAX_NAME} are allowed")),
         }
     }
 
@@ -280,13 +280,13 @@ impl<'a> Cursor<'a> {
             Kind::String => Value::String(self.string()?),
             Kind::Array => {
                 let kind = self.kind()?;
-                if depth == MOST_DEPTH {
-                    return Err(format!("has more than {MOST_DEPTH} arrays inside of each other"));
+                if depth == MAX_DEPTH {
+                    return Err(format!("has more than {MAX_DEPTH} arrays inside of each other"));
                 }
                 let n = self.count(kind.least_bytes(), "values in an array")?;
                 self.values += n;
-                if self.values > MOST_VALUES {
-                    return Err(format!("has more than {MOST_VALUES} values in arrays"));
+                if self.values > MAX_VALUES {
+                    return Err(format!("has more than {MAX_VALUES} values in arrays"));
                 }
                 let items = (0..n).map(|_| self.value(kind, depth + 1)).collect::<Parsed<_>>()?;
                 Value::Array(kind, items)
@@ -311,8 +311,8 @@ impl<'a> Cursor<'a> {
     fn info(&mut self) -> Parsed<Info> {
         let name = self.name("tensor")?;
         let axes = self.u32()? as usize;
-        if axes > MOST_AXES {
-            return Err(format!("has tensor `{name}` with {axes} axes; at most {MOST_AXES} are allowed"));
+        if axes > MAX_AXES {
+            return Err(format!("has tensor `{name}` with {axes} axes; at most {MAX_AXES} are allowed"));
         }
         let extents = (0..axes).map(|_| self.u64()).collect::<Parsed<Vec<u64>>>()?;
         let id = self.u32()?;
@@ -354,8 +354,8 @@ fn header(all: &[u8]) -> Parsed<(Metadata, Vec<Info>)> {
     }
     // A table entry has at least a name, the number of axes, a format and an offset.
     let tensors = c.count(24, "tensors")?;
-    if tensors > MOST_TENSORS {
-        return Err(format!("states {tensors} tensors; at most {MOST_TENSORS} are allowed"));
+    if tensors > MAX_TENSORS {
+        return Err(format!("states {tensors} tensors; at most {MAX_TENSORS} are allowed"));
     }
     let entries = c.count(13, "metadata entries")?;
     let metadata = c.metadata(entries)?;

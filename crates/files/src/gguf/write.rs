@@ -40,7 +40,7 @@ impl Entry<'_> {
         if !format.is_in_files() {
             return Err(format!("GGUF has no format {}", format.name()));
         }
-        if shape.len() > super::MOST_AXES || shape.contains(&0) {
+        if shape.len() > super::MAX_AXES || shape.contains(&0) {
             return Err(format!("GGUF has no tensors of shape {shape}"));
         }
         let row = shape.last().copied().unwrap_or(1);
@@ -76,8 +76,8 @@ pub fn write(path: impl AsRef<Path>, metadata: &Metadata, tensors: &[Entry<'_>])
     let (mut names, mut table, mut at) = (HashSet::new(), Vec::new(), 0usize);
     for entry in tensors {
         let refused = |why| atomic::failed(path, format!("tensor `{}` cannot be written: {why}", entry.name));
-        if entry.name.is_empty() || entry.name.len() > super::MOST_NAME {
-            return Err(refused(format!("its name must have 1 to {} bytes", super::MOST_NAME)));
+        if entry.name.is_empty() || entry.name.len() > super::MAX_NAME {
+            return Err(refused(format!("its name must have 1 to {} bytes", super::MAX_NAME)));
         }
         if !names.insert(&entry.name) {
             return Err(refused("its name occurs twice".to_string()));

@@ -16,7 +16,7 @@ use gradus_ir::ops::Window;
 use std::collections::BTreeMap;
 
 /// Largest number of output channels, and of positions, of a thread.
-const MOST: usize = 8;
+const MAX: usize = 8;
 /// Largest number of elements of the window along the last axis in one iteration.
 const UNROLLED: usize = 16;
 /// Number of threads that occupy the adapter. If there would be fewer, sums are split among several threads.
@@ -41,7 +41,7 @@ struct Geometry<'a> {
 
 /// Returns a block length for an extent that gives few blocks and few unused indices.
 fn block(extent: usize) -> usize {
-    (1..=MOST).rev().min_by_key(|n| extent.div_ceil(*n) * (n + 3)).unwrap_or(1)
+    (1..=MAX).rev().min_by_key(|n| extent.div_ceil(*n) * (n + 3)).unwrap_or(1)
 }
 
 impl Geometry<'_> {

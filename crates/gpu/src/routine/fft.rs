@@ -14,9 +14,9 @@ use gradus_ir::DType;
 /// Radices, in the order in which they are tried.
 const RADICES: [usize; 7] = [8, 4, 2, 3, 5, 7, 11];
 /// Longest vector that is transformed by a chirp, because squares of indices must fit in a word.
-const MOST_CHIRP: usize = 1 << 15;
+const MAX_CHIRP: usize = 1 << 15;
 /// Longest vector that is supported, because eight times an index must fit in a word.
-const MOST: usize = 1 << 28;
+const MAX: usize = 1 << 28;
 
 /// The vectors of a transform: the number of rows before the axis, its extent, and the number of elements after it.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ pub(super) fn launches(call: &mut Call<'_>, axis: usize, inverse: bool) -> Resul
     if outer * length * inner == 0 {
         return Ok(Vec::new());
     }
-    if length > MOST {
+    if length > MAX {
         return Err("its axis has more than 2^28 elements".into());
     }
     match radices(length) {
@@ -42,8 +42,8 @@ pub(super) fn launches(call: &mut Call<'_>, axis: usize, inverse: bool) -> Resul
             let scratch = call.scratch(DType::C64, outer * length * inner);
             passes(call, [x, out, scratch], lines, &radices, inverse)
         }
-        None if length <= MOST_CHIRP => chirp(call, lines, inverse),
-        None => Err(format!("its extent has a prime factor above 11 and exceeds {MOST_CHIRP}")),
+        None if length <= MAX_CHIRP => chirp(call, lines, inverse),
+        None => Err(format!("its extent has a prime factor above 11 and exceeds {MAX_CHIRP}")),
     }
 }
 

@@ -13,7 +13,7 @@ mod movement;
 mod pointwise;
 mod strides;
 
-pub use crate::size::{MOST_BYTES, reserve};
+pub use crate::size::{MAX_BYTES, reserve};
 pub use combine::Combined;
 pub use strides::Offsets;
 

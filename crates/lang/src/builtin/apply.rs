@@ -6,7 +6,7 @@ use super::param::Occurs;
 use super::{Base, Builtin, Callee, Settings, Shape, Takes};
 use crate::builtin::named::{Named, check_meeting, new_axis, pointwise, union};
 use crate::syntax::ast::{Function, Name, Projection};
-use crate::syntax::limit::{MOST_OPERATIONS, fits};
+use crate::syntax::limit::{MAX_OPERATIONS, fits};
 use gradus_ir::ops::pointwise::Pointwise;
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Tensor, apply1, trace_function, vjp_within};
@@ -102,7 +102,7 @@ impl Callee {
                 Err(e) => Tensor::failed(e),
             }
         };
-        let (values, pull) = vjp_within(&[&args[at].tensor], traced, MOST_OPERATIONS)?;
+        let (values, pull) = vjp_within(&[&args[at].tensor], traced, MAX_OPERATIONS)?;
         let axes = out.take().unwrap_or_default();
         let Some(value) = values.into_iter().next() else {
             return Err(Error::gradient("the function returns nothing"));

@@ -23,7 +23,7 @@ pub(crate) use settings::{Setting, Settings};
 use crate::program::Program;
 use crate::syntax::ast::{Call, Expr, Function, Kind, Name};
 use crate::syntax::indices::{keys, occurrences};
-use crate::syntax::limit::MOST_GRADS;
+use crate::syntax::limit::MAX_GRADS;
 use gradus_ir::DType;
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_tensor::Tensor;
@@ -217,7 +217,7 @@ pub(crate) fn find(name: &str, program: &Program) -> Option<Callee> {
         if let Some(base) = base(name) {
             return Some(Callee { base, order });
         }
-        name = name.strip_suffix("_grad").filter(|_| order < MOST_GRADS)?;
+        name = name.strip_suffix("_grad").filter(|_| order < MAX_GRADS)?;
         order += 1;
     }
 }

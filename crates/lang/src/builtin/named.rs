@@ -3,7 +3,7 @@
 use super::Positions;
 use crate::builtin::written::{Number, Written};
 use crate::syntax::ast::{Name, Projection};
-use crate::syntax::limit::{MOST_WORK, bounded, fits};
+use crate::syntax::limit::{MAX_WORK, bounded, fits};
 use gradus_ir::{Class, DType, Error, Result};
 use gradus_tensor::Tensor;
 
@@ -275,7 +275,7 @@ pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
     let terms: Vec<String> = factors.iter().map(|f| spelled(&f.axes)).collect();
     let equation = format!("{}->{}", terms.join(","), spelled(&axes));
     let tensors: Vec<&Tensor> = factors.iter().map(|f| &f.tensor).collect();
-    Ok(Named::new(Tensor::einsum_within(&equation, &tensors, MOST_WORK as f64), axes))
+    Ok(Named::new(Tensor::einsum_within(&equation, &tensors, MAX_WORK as f64), axes))
 }
 
 /// Applies a pointwise function to operands broadcast by name.

@@ -75,18 +75,18 @@ impl Mask {
 }
 
 /// The most nested choices: the parser limits nesting.
-const MOST_CHOICES: usize = 8;
+const MAX_CHOICES: usize = 8;
 
-/// Returns true if a choice has more than `MOST_CHOICES` cases, which are then numbered.
+/// Returns true if a choice has more than `MAX_CHOICES` cases, which are then numbered.
 pub(super) fn has_many(cases: &[[Expr; 2]]) -> bool {
-    cases.len() > MOST_CHOICES
+    cases.len() > MAX_CHOICES
 }
 
 /// Returns a cotangent that is 0 unless all branches are taken: by nested choices or, for more than
-/// `MOST_CHOICES`, case by case.
+/// `MAX_CHOICES`, case by case.
 pub(super) fn nested(masks: &[Mask], ct: Expr) -> Expr {
     let (last, before) = match masks.split_last() {
-        Some(parts) if masks.len() > MOST_CHOICES => parts,
+        Some(parts) if masks.len() > MAX_CHOICES => parts,
         _ => return masks.iter().rev().fold(ct, |ct, mask| mask.or(ct, 0.0)),
     };
     let untaken = |m: &Mask| Mask { holds: !m.holds, ..m.clone() }.truth();

@@ -24,7 +24,7 @@ use crate::program::{Definition, Faults, Program};
 use crate::syntax::ast::{Call, Equation, Expr, Function, Kind, Name, Place, Projection, Ref};
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::indices::moving;
-use crate::syntax::limit::MOST_CALLS;
+use crate::syntax::limit::MAX_CALLS;
 use crate::syntax::source::Span;
 use std::collections::{BTreeMap, HashSet};
 
@@ -103,8 +103,8 @@ impl Program {
         let mut all = 0usize;
         for e in &self.equations {
             all = all.saturating_add(self.calls_in(&e.value, &mut known));
-            if all > MOST_CALLS {
-                let what = format!("the program calls its own functions more than {MOST_CALLS} times");
+            if all > MAX_CALLS {
+                let what = format!("the program calls its own functions more than {MAX_CALLS} times");
                 return Err(Diagnostic::error(e.value.span, what).here("called here"));
             }
         }

@@ -10,7 +10,7 @@ use crate::syntax::source::{Source, Span};
 use std::collections::{HashMap, HashSet};
 
 /// The maximum number of files that a program may import.
-const MOST_IMPORTS: usize = 100;
+const MAX_IMPORTS: usize = 100;
 
 /// The state of importing.
 pub(super) struct Imports<'a> {
@@ -102,8 +102,8 @@ impl Program {
         if !imports.done.insert(library.clone()) {
             return;
         }
-        if self.sources.len() > MOST_IMPORTS {
-            faults.push(Diagnostic::error(span, format!("more than {MOST_IMPORTS} texts are imported")));
+        if self.sources.len() > MAX_IMPORTS {
+            faults.push(Diagnostic::error(span, format!("more than {MAX_IMPORTS} texts are imported")));
             return;
         }
         let text = match imports.loader.load(path) {

@@ -9,7 +9,7 @@ use crate::syntax::ast::{
 };
 use crate::syntax::diagnostic::{Diagnostic, add_near};
 use crate::syntax::order::components;
-use crate::syntax::parse::{MOST_NESTED, places_of};
+use crate::syntax::parse::{MAX_NESTED, places_of};
 use crate::syntax::source::Span;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -160,9 +160,9 @@ impl Program {
             // Calls nest on the stack, so their depth is limited.
             let at = group[0];
             deep[at] = needs[at].iter().map(|i| deep[*i] + 1).max().unwrap_or(0);
-            if deep[at] == MOST_NESTED {
+            if deep[at] == MAX_NESTED {
                 let what =
-                    format!("from `{}` on, functions call functions more than {MOST_NESTED} deep", names[at]);
+                    format!("from `{}` on, functions call functions more than {MAX_NESTED} deep", names[at]);
                 faults.push(fault(at, what));
             }
         }

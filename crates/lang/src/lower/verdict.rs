@@ -7,7 +7,7 @@ use crate::lower::solver::explain_nonconvergence;
 use crate::solve::Options;
 use crate::syntax::ast::Name;
 use crate::syntax::diagnostic::Diagnostic;
-use crate::syntax::limit::MOST_STEPS;
+use crate::syntax::limit::MAX_STEPS;
 use crate::syntax::source::Span;
 use gradus_ir::{DType, Result};
 use gradus_tensor::{Device, Tensor, while_loop};
@@ -57,7 +57,7 @@ impl Verdict {
         let read = read.to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>()?;
         if let RuntimeCheck::Ends(most) = judged {
             let what = format!("time `{name}` does not end: after {most} steps its condition still holds");
-            let help = format!("--steps N allows N steps; by default there are at most {MOST_STEPS}");
+            let help = format!("--steps N allows N steps; by default there are at most {MAX_STEPS}");
             let fault = Diagnostic::error(span, what).help(help);
             return Ok(read.first().is_some_and(|on| *on != 0.0).then_some(fault));
         }

@@ -114,7 +114,7 @@ impl Unsound {
         faults.retain(|d| !d.message.split('`').skip(1).step_by(2).any(|n| parsed.skipped.contains(n)));
         faults.extend(parsed.faults);
         faults.sort_by_key(Diagnostic::span);
-        faults.truncate(crate::syntax::parse::MOST_FAULTS);
+        faults.truncate(crate::syntax::parse::MAX_FAULTS);
         Faults { sources: program.sources, faults }
     }
 }

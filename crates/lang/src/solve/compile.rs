@@ -10,9 +10,9 @@ use crate::syntax::ast::{Comparison, Equation, Expr, Index, Kind, Name, Projecti
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Most alternatives that the right side of one rule may have: `(A + B) (C + D)` has 4.
-const MOST_ALTERNATIVES: usize = 64;
+const MAX_ALTERNATIVES: usize = 64;
 /// Most elements of a tensor that rules may read.
-const MOST_ELEMENTS: usize = 1 << 26;
+const MAX_ELEMENTS: usize = 1 << 26;
 
 /// The inputs of the compilation.
 pub(super) struct Source<'a> {
@@ -119,7 +119,7 @@ impl<'a> Source<'a> {
         let rank = self.program.definition(name)?.rank;
         let sizes: Vec<u32> = (0..rank).map(|p| self.size(name, p)).collect::<Option<_>>()?;
         let count = sizes.iter().try_fold(1usize, |n, s| n.checked_mul(*s as usize));
-        let small = count.filter(|n| *n <= MOST_ELEMENTS);
+        let small = count.filter(|n| *n <= MAX_ELEMENTS);
         let (mut facts, mut rules) = (Vec::new(), Vec::new());
         match *sorts.get(name)? {
             Sort::Array => {
@@ -410,12 +410,12 @@ impl<'s, 'a> Line<'s, 'a> {
                 for part in parts {
                     all.extend(self.conditions(part)?);
                 }
-                (all.len() <= MOST_ALTERNATIVES).then_some(all)
+                (all.len() <= MAX_ALTERNATIVES).then_some(all)
             }
             Kind::Or(two) => {
                 let mut all = self.conditions(&two[0])?;
                 all.extend(self.conditions(&two[1])?);
-                (all.len() <= MOST_ALTERNATIVES).then_some(all)
+                (all.len() <= MAX_ALTERNATIVES).then_some(all)
             }
             Kind::Not(one) => match &one.kind {
                 Kind::Ref(r) if self.sort(r) == Some(Sort::Relation) => {
@@ -542,7 +542,7 @@ impl<'s, 'a> Line<'s, 'a> {
 
 /// Returns every alternative of the first with every one of the second.
 fn both(first: Alternatives, second: &Alternatives) -> Option<Alternatives> {
-    if first.len() * second.len() > MOST_ALTERNATIVES {
+    if first.len() * second.len() > MAX_ALTERNATIVES {
         return None;
     }
     let one = |a: &Vec<Literal>, b: &Vec<Literal>| a.iter().chain(b).cloned().collect();

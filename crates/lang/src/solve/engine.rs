@@ -9,9 +9,9 @@ use crate::syntax::order::components;
 use gradus_ir::{Error, Result, stop};
 
 /// Most columns of tuples that one relation may hold.
-const MOST_CELLS: usize = 1 << 30;
+const MAX_CELLS: usize = 1 << 30;
 /// Length of a buffer of results, in columns, at which repetitions are first removed.
-const MOST_BUFFERED: usize = 1 << 20;
+const MAX_BUFFERED: usize = 1 << 20;
 
 /// The tuples or numbers of a predicate.
 #[derive(Debug)]
@@ -129,7 +129,7 @@ impl<'a> Engine<'a> {
                 new.extend_from_slice(if width == 0 { &[0] } else { tuple });
             }
         }
-        if tries[0].len().saturating_mul(width) > MOST_CELLS {
+        if tries[0].len().saturating_mul(width) > MAX_CELLS {
             return Err(too_many(width));
         }
         Ok(())
@@ -347,9 +347,9 @@ pub(super) fn dedup(tuples: &mut Vec<u32>, width: usize) {
     }
 }
 
-/// Returns the error of a relation with more cells than [`MOST_CELLS`].
+/// Returns the error of a relation with more cells than [`MAX_CELLS`].
 fn too_many(width: usize) -> Error {
-    Error::value("a relation", format!("has more than {} facts", MOST_CELLS / width.max(1)))
+    Error::value("a relation", format!("has more than {} facts", MAX_CELLS / width.max(1)))
 }
 
 /// Steps of a join between two polls for a stop, a few milliseconds.
@@ -395,7 +395,7 @@ impl<'a> Walk<'a> {
             bound: vec![0; plan.rule.sizes.len()],
             head: vec![0; plan.rule.head.args.len()],
             found: Vec::new(),
-            limit: MOST_BUFFERED,
+            limit: MAX_BUFFERED,
             how: None,
             sums: Vec::new(),
             counts: Vec::new(),
@@ -468,10 +468,10 @@ impl<'a> Walk<'a> {
             }
             if self.found.len() >= self.limit {
                 dedup(&mut self.found, self.head.len());
-                if self.found.len() > MOST_CELLS {
+                if self.found.len() > MAX_CELLS {
                     self.ended = Some(too_many(self.head.len()));
                 }
-                self.limit = MOST_BUFFERED.max(2 * self.found.len());
+                self.limit = MAX_BUFFERED.max(2 * self.found.len());
             }
         }
         self.ended.is_some()

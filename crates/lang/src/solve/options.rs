@@ -8,7 +8,7 @@ use crate::elaborate::{Domains, number};
 use crate::program::{Program, Tables};
 use crate::syntax::ast::Name;
 use crate::syntax::diagnostic::{Diagnostic, add_near};
-use crate::syntax::limit::{MOST_ROUNDS, MOST_STEPS};
+use crate::syntax::limit::{MAX_ROUNDS, MAX_STEPS};
 use crate::syntax::source::Span;
 use gradus_ir::{Aval, DType};
 use gradus_tensor::with_line;
@@ -137,8 +137,8 @@ impl Program {
                 Some(_) => {}
             }
         }
-        if settings.rounds > MOST_ROUNDS {
-            let what = format!("a fixpoint may take at most {MOST_ROUNDS} rounds, not {}", settings.rounds);
+        if settings.rounds > MAX_ROUNDS {
+            let what = format!("a fixpoint may take at most {MAX_ROUNDS} rounds, not {}", settings.rounds);
             let help =
                 "if more rounds are needed, convergence is too slow: solve the equation in another way";
             faults.push(Diagnostic::error(settings.place("--rounds", self), what).help(help));
@@ -163,13 +163,13 @@ impl Program {
         Some(Options {
             float: settings.float,
             steps,
-            most_steps: settings.steps.unwrap_or(MOST_STEPS),
+            most_steps: settings.steps.unwrap_or(MAX_STEPS),
             numbers,
             axes,
             temperatures: settings.temperatures.clone(),
             tolerance,
             // A refused number of rounds is not tried.
-            rounds: if settings.rounds > MOST_ROUNDS { 1 } else { settings.rounds },
+            rounds: if settings.rounds > MAX_ROUNDS { 1 } else { settings.rounds },
             tables: settings.tables.clone(),
             domains: Arc::new(if self.has_facts() {
                 self.domains(&settings.tables)

@@ -106,18 +106,18 @@ impl Diagnostic {
 }
 
 /// The most diagnostics shown; the number of the others is reported.
-pub(crate) const MOST_SHOWN: usize = 20;
+pub(crate) const MAX_SHOWN: usize = 20;
 
 /// Renders the first diagnostics and the number of further ones.
 pub(crate) fn rendered(all: &[Diagnostic], sources: &[Source], colour: bool) -> String {
-    let mut each: Vec<String> = all.iter().take(MOST_SHOWN).map(|d| d.render(sources, colour)).collect();
-    if all.len() > MOST_SHOWN {
-        each.push(format!("and {} more", all.len() - MOST_SHOWN));
+    let mut each: Vec<String> = all.iter().take(MAX_SHOWN).map(|d| d.render(sources, colour)).collect();
+    if all.len() > MAX_SHOWN {
+        each.push(format!("and {} more", all.len() - MAX_SHOWN));
     }
     each.join("\n\n")
 }
 
-/// Adds a diagnostic that suggests the most similar name. Beyond `MOST_SHOWN` diagnostics nothing is suggested,
+/// Adds a diagnostic that suggests the most similar name. Beyond `MAX_SHOWN` diagnostics nothing is suggested,
 /// because the search is slow and the diagnostic not shown.
 pub(crate) fn add_near<'a>(
     faults: &mut Vec<Diagnostic>,
@@ -125,7 +125,7 @@ pub(crate) fn add_near<'a>(
     wrong: &str,
     names: impl IntoIterator<Item = &'a str>,
 ) {
-    let shown = faults.len() < MOST_SHOWN;
+    let shown = faults.len() < MAX_SHOWN;
     faults.push(if shown { fault.nearest(wrong, names) } else { fault });
 }
 

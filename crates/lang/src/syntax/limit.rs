@@ -5,34 +5,34 @@ use gradus_ir::{Error, Result};
 use gradus_tensor::Tensor;
 
 /// The most elements of one value.
-pub(crate) const MOST_ELEMENTS: usize = 1 << 28;
+pub(crate) const MAX_ELEMENTS: usize = 1 << 28;
 /// The maximum number of index combinations in one contraction; the product of two matrices of 10 000 × 10 000
 /// elements is just below this limit.
-pub(crate) const MOST_WORK: u64 = 1 << 40;
+pub(crate) const MAX_WORK: u64 = 1 << 40;
 /// The most calls of its own functions that a program may make: nested calls multiply.
-pub(crate) const MOST_CALLS: usize = 100_000;
+pub(crate) const MAX_CALLS: usize = 100_000;
 /// The maximum number of ops in the graph of a function whose vjp is taken. Higher derivatives (`tanh_grad_grad`)
 /// multiply the number of ops each time.
-pub(crate) const MOST_OPERATIONS: usize = 1 << 16;
+pub(crate) const MAX_OPERATIONS: usize = 1 << 16;
 /// The maximum total number of elements of the relations that one `Closure` op solves. Larger groups of rules are
 /// solved with tensor contractions.
-pub(crate) const MOST_FACTS: usize = 1 << 26;
+pub(crate) const MAX_FACTS: usize = 1 << 26;
 /// The largest number of iterations that a program may set for a fixpoint (`rounds`).
-pub(crate) const MOST_ROUNDS: usize = 1_000_000;
+pub(crate) const MAX_ROUNDS: usize = 1_000_000;
 /// The default limit on the number of steps of a virtual time that ends by a condition.
-pub(crate) const MOST_STEPS: usize = 1_000_000;
+pub(crate) const MAX_STEPS: usize = 1_000_000;
 /// The most `_grad` suffixes of a name: each nests one derivative on the stack.
-pub(crate) const MOST_GRADS: usize = 64;
+pub(crate) const MAX_GRADS: usize = 64;
 
 /// Returns an error if a value of these extents is too large.
 pub(crate) fn fits(extents: &[usize]) -> Result<()> {
     let count = extents.iter().try_fold(1usize, |n, e| n.checked_mul(*e));
     // An empty value fits even if the product of the other extents overflows.
-    if extents.contains(&0) || count.is_some_and(|n| n <= MOST_ELEMENTS) {
+    if extents.contains(&0) || count.is_some_and(|n| n <= MAX_ELEMENTS) {
         return Ok(());
     }
     let each: Vec<String> = extents.iter().map(usize::to_string).collect();
-    let why = format!("has more elements than the {MOST_ELEMENTS} that are allowed");
+    let why = format!("has more elements than the {MAX_ELEMENTS} that are allowed");
     Err(Error::value(format!("a value of {} elements", each.join("×")), why))
 }
 

@@ -1,7 +1,7 @@
 //! The tokenizer.
 
 use crate::syntax::diagnostic::Diagnostic;
-use crate::syntax::parse::MOST_FAULTS;
+use crate::syntax::parse::MAX_FAULTS;
 use crate::syntax::source::Span;
 
 /// The kind of a token.
@@ -97,7 +97,7 @@ pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec
                         b'^' => fault = fault.help("write a power as x ** 2"),
                         _ => {}
                     }
-                    if faults.len() < MOST_FAULTS {
+                    if faults.len() < MAX_FAULTS {
                         faults.push(fault);
                     }
                     continue;
@@ -135,7 +135,7 @@ fn number(text: &str, span: Span, faults: &mut Vec<Diagnostic>) -> Token {
         Ok(_) => format!("{written} is beyond the largest number, which is about 1.8e308"),
         Err(_) => format!("{written} is not a number"),
     };
-    if faults.len() < MOST_FAULTS {
+    if faults.len() < MAX_FAULTS {
         faults.push(Diagnostic::error(span, what));
     }
     Token::Number(0.0)

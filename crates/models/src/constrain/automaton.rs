@@ -15,13 +15,13 @@ pub(super) type State = Arc<[Path]>;
 
 /// Largest number of paths of a state. Further paths are dropped: this permits fewer texts, but all of them
 /// are valid.
-const MOST_PATHS: usize = 256;
+const MAX_PATHS: usize = 256;
 
 /// Largest number of cached states.
-const MOST_STATES: usize = 4096;
+const MAX_STATES: usize = 4096;
 
 /// Largest number of cached masks; a mask has a byte per token.
-const MOST_MASKS: usize = 256;
+const MAX_MASKS: usize = 256;
 
 /// A cached state.
 struct Known {
@@ -91,7 +91,7 @@ impl Automaton {
         let mut done: Vec<Path> = Vec::new();
         let mut seen = std::collections::HashSet::new();
         while let Some(mut path) = open.pop() {
-            if done.len() >= MOST_PATHS {
+            if done.len() >= MAX_PATHS {
                 break;
             }
             let Some((id, at)) = path.last().copied() else {
@@ -116,8 +116,8 @@ impl Automaton {
                 }
                 Expression::Choice(parts) => {
                     path.pop();
-                    // Each part adds at least one path, so parts beyond `MOST_PATHS` would be dropped anyway.
-                    for part in parts.iter().take(MOST_PATHS).rev() {
+                    // Each part adds at least one path, so parts beyond `MAX_PATHS` would be dropped anyway.
+                    for part in parts.iter().take(MAX_PATHS).rev() {
                         let mut path = path.clone();
                         path.push((*part, 0));
                         open.push(path);
@@ -158,7 +158,7 @@ impl Automaton {
     /// Returns the number of a state in the cache. If the cache is full, it is cleared first, which
     /// invalidates all numbers.
     fn number(&mut self, state: &State) -> u32 {
-        if self.states.len() >= MOST_STATES {
+        if self.states.len() >= MAX_STATES {
             self.states.clear();
             self.numbers.clear();
             self.masks = 0;
@@ -249,7 +249,7 @@ impl Automaton {
             states.push(to);
             at += 1;
         }
-        if !cut && self.masks < MOST_MASKS {
+        if !cut && self.masks < MAX_MASKS {
             self.masks += 1;
             self.states[number as usize].mask = Some((mask.clone().into(), longest));
         }

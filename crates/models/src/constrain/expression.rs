@@ -41,7 +41,7 @@ pub(super) enum Expression {
 }
 
 /// Largest number of expressions of a grammar.
-const MOST: usize = 200_000;
+const MAX: usize = 200_000;
 
 /// Length of the shortest text of an expression that matches no text.
 pub(super) const NEVER: usize = usize::MAX;
@@ -64,8 +64,8 @@ impl Arena {
         if let Some(id) = self.same.get(&expression) {
             return Ok(*id);
         }
-        if self.all.len() >= MOST {
-            return Err(Error::value("the schema", format!("is too large: more than {MOST} parts")));
+        if self.all.len() >= MAX {
+            return Err(Error::value("the schema", format!("is too large: more than {MAX} parts")));
         }
         let shortest = match &expression {
             Expression::Byte(_) => 1,

@@ -5,9 +5,9 @@ use super::expression::{Arena, Id};
 use gradus_ir::{Error, Result};
 
 /// Largest number of digits of an integer; up to this, integers are exact as `f64`.
-pub(super) const MOST_DIGITS: usize = 15;
+pub(super) const MAX_DIGITS: usize = 15;
 
-const LARGEST: i64 = 10i64.pow(MOST_DIGITS as u32) - 1;
+const LARGEST: i64 = 10i64.pow(MAX_DIGITS as u32) - 1;
 
 /// Reads the smallest and the largest integer that a schema permits.
 pub(super) fn bounds(map: &Fields) -> Result<(i64, i64)> {

@@ -35,7 +35,7 @@ impl Grammar {
     /// keyword, which the error names.
     ///
     /// Objects have the properties that the schema lists, in its order; optional properties may be absent.
-    /// Numbers have at most 15 digits before the point, and values nest at most [`MOST_DEPTH`] levels. All
+    /// Numbers have at most 15 digits before the point, and values nest at most [`MAX_DEPTH`] levels. All
     /// documents of the grammar are valid, but not every valid document is in it.
     pub fn json_schema(schema: &Document, vocabulary: &Arc<Vocabulary>) -> Result<Grammar> {
         Ok(Grammar::new(schema::expression(schema)?, vocabulary))
@@ -63,7 +63,7 @@ impl Grammar {
 }
 
 /// Largest nesting depth of arrays and objects in a document.
-pub const MOST_DEPTH: usize = 32;
+pub const MAX_DEPTH: usize = 32;
 
 /// Follows one text of a grammar, token by token.
 #[derive(Clone)]

@@ -1,10 +1,10 @@
 //! Compiles JSON schemas to expressions over bytes.
 //!
 //! References are resolved. Each level of nesting has its own expressions: values deeper than
-//! [`MOST_DEPTH`](super::MOST_DEPTH) match no text, so recursive schemas terminate. Every keyword is either
+//! [`MAX_DEPTH`](super::MAX_DEPTH) match no text, so recursive schemas terminate. Every keyword is either
 //! honoured or refused.
 
-use super::MOST_DEPTH;
+use super::MAX_DEPTH;
 use super::document::{Document, Fields};
 use super::expression::{Arena, Id, NEVER};
 use super::integer;
@@ -42,18 +42,18 @@ const OF_TYPES: &[(&str, &[&str])] = &[
 ];
 
 /// Largest nesting depth of schemas, including references.
-const MOST_NESTED: usize = 256;
+const MAX_NESTED: usize = 256;
 
 /// Largest number of values in the document of a schema, including nested values.
-const MOST_PARTS: usize = 20_000;
+const MAX_PARTS: usize = 20_000;
 
 /// Largest number of characters or items in a limit of a schema.
-const MOST_COUNT: u64 = 1 << 20;
+const MAX_COUNT: u64 = 1 << 20;
 
 /// Compiles a schema to an expression of the documents that it permits.
 pub(super) fn expression(schema: &Document) -> Result<(Arena, Id)> {
-    if schema.parts() > MOST_PARTS {
-        return Err(schema_error("document", format!("must have at most {MOST_PARTS} values")));
+    if schema.parts() > MAX_PARTS {
+        return Err(schema_error("document", format!("must have at most {MAX_PARTS} values")));
     }
     let mut compiler = Compiler::new(schema);
     let root = compiler.value(schema, 0)?;
@@ -70,7 +70,7 @@ pub(super) fn any_object() -> Result<(Arena, Id)> {
 
 fn finish(arena: Arena, root: Id) -> Result<(Arena, Id)> {
     if arena.shortest(root) == NEVER {
-        let why = format!("permits no document of at most {MOST_DEPTH} levels");
+        let why = format!("permits no document of at most {MAX_DEPTH} levels");
         return Err(Error::value("the schema", why));
     }
     Ok((arena, root))
@@ -104,8 +104,8 @@ impl<'a> Compiler<'a> {
         if let Some(id) = self.done.get(&key) {
             return Ok(*id);
         }
-        if self.open.len() >= MOST_NESTED {
-            return Err(schema_error("nesting", format!("must be at most {MOST_NESTED} levels")));
+        if self.open.len() >= MAX_NESTED {
+            return Err(schema_error("nesting", format!("must be at most {MAX_NESTED} levels")));
         }
         if !self.open.insert(key) {
             return self.arena.choice(&[]);
@@ -198,7 +198,7 @@ impl<'a> Compiler<'a> {
             "object" => self.object(map, depth),
             "array" => {
                 let (min, max) = counts(map, "minItems", "maxItems")?;
-                if depth >= MOST_DEPTH {
+                if depth >= MAX_DEPTH {
                     return self.arena.choice(&[]);
                 }
                 let item = match map.get("items") {
@@ -233,7 +233,7 @@ impl<'a> Compiler<'a> {
         }
         let mut parts = vec![self.string(0, u32::MAX)?, self.number(None)?];
         parts.push(self.literals(&["true", "false", "null"])?);
-        if depth < MOST_DEPTH {
+        if depth < MAX_DEPTH {
             let item = self.any(depth + 1)?;
             parts.push(self.array(item, 0, u32::MAX)?);
             parts.push(self.map(None, depth)?);
@@ -246,7 +246,7 @@ impl<'a> Compiler<'a> {
     /// Makes the expression of an object with any keys, whose values match a schema, or any value if `values`
     /// is `None`.
     fn map(&mut self, values: Option<&'a Document>, depth: usize) -> Result<Id> {
-        if depth >= MOST_DEPTH {
+        if depth >= MAX_DEPTH {
             return self.arena.choice(&[]);
         }
         let value = match values {
@@ -320,7 +320,7 @@ impl<'a> Compiler<'a> {
             }
             required.insert(name);
         }
-        if depth >= MOST_DEPTH {
+        if depth >= MAX_DEPTH {
             return self.arena.choice(&[]);
         }
         let others = map.get("additionalProperties");
@@ -395,7 +395,7 @@ impl<'a> Compiler<'a> {
         let a = &mut self.arena;
         let digit = a.byte(&[(b'0', b'9')])?;
         let (zero, from_one) = (a.literal("0")?, a.byte(&[(b'1', b'9')])?);
-        let more = a.repeat(digit, 0, integer::MOST_DIGITS as u32 - 1)?;
+        let more = a.repeat(digit, 0, integer::MAX_DIGITS as u32 - 1)?;
         let long = a.sequence(&[from_one, more])?;
         let before = a.choice(&[zero, long])?;
         let (point, places) = (a.literal(".")?, a.repeat(digit, 1, 17)?);
@@ -467,10 +467,8 @@ fn counts(map: &Fields, least: &str, most: &str) -> Result<(u32, u32)> {
     let read = |key: &str, absent: u32| match map.get(key) {
         None => Ok(absent),
         Some(n) => match n.as_u64() {
-            Some(n) if n <= MOST_COUNT => Ok(n as u32),
-            _ => {
-                Err(schema_error(format!("{key} {n}"), format!("must be an integer from 0 to {MOST_COUNT}")))
-            }
+            Some(n) if n <= MAX_COUNT => Ok(n as u32),
+            _ => Err(schema_error(format!("{key} {n}"), format!("must be an integer from 0 to {MAX_COUNT}"))),
         },
     };
     let (min, max) = (read(least, 0)?, read(most, u32::MAX)?);

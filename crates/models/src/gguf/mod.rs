@@ -18,7 +18,7 @@ use std::path::Path;
 pub(crate) const ROPE_FREQS: &str = "rope_freqs.weight";
 
 /// Largest number of experts stacked in one tensor.
-const MOST_EXPERTS: usize = 4096;
+const MAX_EXPERTS: usize = 4096;
 
 /// A GGUF file of a language model.
 pub struct Model {
@@ -67,7 +67,7 @@ impl Model {
     pub fn names(&self) -> Vec<String> {
         let own = self.file.tensors().iter().filter(|t| t.name != ROPE_FREQS);
         let theirs = |t: &Info| {
-            let experts = t.shape.first().copied().unwrap_or(0).min(MOST_EXPERTS);
+            let experts = t.shape.first().copied().unwrap_or(0).min(MAX_EXPERTS);
             self.names.from_gguf(&t.name, experts).unwrap_or_else(|| vec![t.name.clone()])
         };
         own.flat_map(theirs).collect()

@@ -235,16 +235,16 @@ pub struct Stream<'a> {
 
 /// Largest number of trailing replacement characters that may still become a character; one has at most four
 /// bytes.
-const MOST_INCOMPLETE: usize = 3;
+const MAX_INCOMPLETE: usize = 3;
 
 /// Largest number of tokens decoded together. It bounds the cost of bytes that never form a character.
-const MOST_TOGETHER: usize = 64;
+const MAX_TOGETHER: usize = 64;
 
 impl Stream<'_> {
     /// Adds a token. Returns the text that is now complete: a number of full characters, possibly none.
     pub fn push(&mut self, token: i64) -> Result<String> {
         self.tokens.push(token);
-        self.text(self.tokens.len() - self.from > MOST_TOGETHER)
+        self.text(self.tokens.len() - self.from > MAX_TOGETHER)
     }
 
     /// Returns the text that was held back because its last character was incomplete.
@@ -254,7 +254,7 @@ impl Stream<'_> {
 
     fn text(&mut self, all: bool) -> Result<String> {
         let now = self.tokenizer.decode(&self.tokens[self.from..])?;
-        let end = now.chars().rev().take(MOST_INCOMPLETE).take_while(|c| *c == char::REPLACEMENT_CHARACTER);
+        let end = now.chars().rev().take(MAX_INCOMPLETE).take_while(|c| *c == char::REPLACEMENT_CHARACTER);
         let incomplete = if all { 0 } else { end.count() * char::REPLACEMENT_CHARACTER.len_utf8() };
         let until = (now.len() - incomplete).max(self.given);
         let new = now.get(self.given..until).unwrap_or_default().to_string();

@@ -31,7 +31,7 @@ impl Default for Lora {
 }
 
 /// Largest rank accepted.
-const MOST_RANK: usize = 1 << 16;
+const MAX_RANK: usize = 1 << 16;
 
 const CONFIG: &str = "adapter_config.json";
 const TENSORS: &str = "adapter_model.safetensors";
@@ -41,11 +41,8 @@ const PREFIX: &str = "base_model.model.";
 
 impl Lora {
     pub(crate) fn check(&self) -> Result<()> {
-        if !(1..=MOST_RANK).contains(&self.rank) {
-            return Err(Error::value(
-                format!("rank {}", self.rank),
-                format!("must be from 1 to {MOST_RANK}"),
-            ));
+        if !(1..=MAX_RANK).contains(&self.rank) {
+            return Err(Error::value(format!("rank {}", self.rank), format!("must be from 1 to {MAX_RANK}")));
         }
         if !(self.alpha.is_finite() && self.alpha > 0.0) {
             return Err(Error::value(format!("alpha {}", self.alpha), "must be positive and finite"));
@@ -175,9 +172,9 @@ fn settings(path: &Path) -> Result<(usize, f64)> {
     if let Some(key) = keys.iter().find(|key| !unset(&json[**key])) {
         return Err(failed(format!("sets `{key}` to {}, which is not supported", json[*key])));
     }
-    let rank = json["r"].as_u64().filter(|r| (1..=MOST_RANK as u64).contains(r));
+    let rank = json["r"].as_u64().filter(|r| (1..=MAX_RANK as u64).contains(r));
     let rank =
-        rank.ok_or_else(|| failed(format!("has the rank {}, not one from 1 to {MOST_RANK}", json["r"])))?;
+        rank.ok_or_else(|| failed(format!("has the rank {}, not one from 1 to {MAX_RANK}", json["r"])))?;
     let alpha = json["lora_alpha"].as_f64().filter(|a| a.is_finite() && *a > 0.0);
     let alpha = alpha.ok_or_else(|| {
         failed(format!("has the `lora_alpha` {}; it must be a positive number", json["lora_alpha"]))

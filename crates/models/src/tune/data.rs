@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use std::path::Path;
 
 /// Largest file of training data, in bytes.
-pub const MOST_DATA: u64 = 1 << 30;
+pub const MAX_DATA: u64 = 1 << 30;
 
 /// The items of a file of training data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Data {
 /// Reads a file with a JSON object in each line, all of the same kind: `{"text"}`,
 /// `{"prompt", "completion"}`, `{"messages"}`, or `{"prompt", "chosen", "rejected"}`.
 pub fn read_data(path: &Path, model: &LanguageModel) -> Result<Data> {
-    let bytes = bytes_up_to(path, MOST_DATA)?;
+    let bytes = bytes_up_to(path, MAX_DATA)?;
     let text = String::from_utf8(bytes).map_err(|_| atomic::failed(path, "is not UTF-8"))?;
     parse_data(&text, model).map_err(|e| atomic::failed(path, e.message()))
 }

@@ -19,7 +19,7 @@ mod rollout;
 mod save;
 
 pub use adapter::{Lora, attach, detach, load_adapter, merge, save_adapter};
-pub use data::{Data, MOST_DATA, parse_data, read_data};
+pub use data::{Data, MAX_DATA, parse_data, read_data};
 pub use example::{Example, Pair, Prompt};
 pub use grpo::{Grpo, Round};
 pub use pack::{Row, pack};
@@ -34,7 +34,7 @@ use crate::engine::Engine;
 use crate::language::LanguageModel;
 use gradus_ir::{DType, Error, Result};
 use gradus_nn::optim::AdamW;
-use gradus_nn::{Clip, MOST_LOSS, Module, Optimizer, Part, Schedule, compile_training};
+use gradus_nn::{Clip, MAX_LOSS, Module, Optimizer, Part, Schedule, compile_training};
 use gradus_tensor::{Device, Generator, Tensor};
 use pack::Shape;
 
@@ -179,7 +179,7 @@ impl Tuning {
 
 /// Returns the loss, or an error if it is so large that the run has diverged.
 pub(crate) fn finite(step: u64, loss: f64) -> Result<f64> {
-    match loss.is_finite() && loss.abs() <= MOST_LOSS {
+    match loss.is_finite() && loss.abs() <= MAX_LOSS {
         true => Ok(loss),
         false => {
             let why = format!("the loss is {loss:e}; try a lower rate or a warm-up");

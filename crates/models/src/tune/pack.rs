@@ -14,7 +14,7 @@ use gradus_tensor::{Device, Tensor};
 const GRAIN: usize = 8;
 
 /// Number of last rows that are searched for free positions, so that packing takes linear time.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN: usize = 64;
 
 /// A row of positions, with one entry per position in each list.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,7 +73,7 @@ pub fn pack(examples: &[Example], length: usize, several: bool) -> Result<Vec<Ro
             let why = format!("takes {n} positions of a row of {length}; shorten it or use longer rows");
             return Err(Error::value(format!("example {}", i + 1), why));
         }
-        let from = if several { rows.len().saturating_sub(MOST_OPEN) } else { rows.len() };
+        let from = if several { rows.len().saturating_sub(MAX_OPEN) } else { rows.len() };
         match rows[from..].iter_mut().find(|row| row.ids.len() + n <= length) {
             Some(row) => row.push(example),
             None => {

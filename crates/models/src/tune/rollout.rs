@@ -10,7 +10,7 @@ use gradus_tensor::Generator;
 use std::sync::Arc;
 
 /// Largest number of texts generated at once.
-const MOST_SLOTS: usize = 32;
+const MAX_SLOTS: usize = 32;
 
 /// An answer that the model has generated to a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Sampler {
                 "cannot be rewarded; the limit must be at least 1",
             ));
         }
-        let session = Session::new(model, MOST_SLOTS);
+        let session = Session::new(model, MAX_SLOTS);
         Ok(Sampler { session, tokenizer, sampling, tokens, generator: Generator::new(seed) })
     }
 
@@ -59,7 +59,7 @@ impl Sampler {
         // Weights may have changed since the caches were computed.
         self.session.forget();
         let mut all = Vec::with_capacity(chosen.len());
-        for group in chosen.chunks(MOST_SLOTS) {
+        for group in chosen.chunks(MAX_SLOTS) {
             all.extend(self.together(prompts, group)?);
         }
         Ok(all)

@@ -24,7 +24,7 @@ const OTHERS: [&str; 7] = [
 ];
 
 /// Largest copied file, in bytes.
-const MOST: u64 = 256 << 20;
+const MAX: u64 = 256 << 20;
 
 /// Writes the weights of a model as `f32` into a folder. Configuration and tokeniser are copied from
 /// `source`, the GGUF file or folder that the model was loaded from. Fails if the model has adapters or
@@ -62,7 +62,7 @@ pub fn save(model: &Decoder, source: &Path, folder: &Path) -> Result<()> {
         for name in OTHERS {
             let from = source.join(name);
             if from.exists() {
-                atomic::write(&folder.join(name), &[&bytes_up_to(&from, MOST)?])?;
+                atomic::write(&folder.join(name), &[&bytes_up_to(&from, MAX)?])?;
             }
         }
         return Ok(());

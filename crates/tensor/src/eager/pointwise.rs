@@ -150,10 +150,10 @@ fn run_in<T: Pod>(
 }
 
 /// Largest number of steps of a program.
-const MOST_STEPS: usize = 8;
+const MAX_STEPS: usize = 8;
 
 /// Largest number of elements for which separate loops are faster than one compiled kernel.
-const MOST_ELEMENTS: usize = 2048;
+const MAX_ELEMENTS: usize = 2048;
 
 /// A graph of pointwise ops on operands of one float type, ready to run.
 pub(crate) enum PointwiseProgram {
@@ -221,7 +221,7 @@ impl<T: Pod> Steps<T> {
                 (Form::Input, _) if is_line => Value::Input(*inputs.get(&Id { node: k as u32, out: 0 })?),
                 (Form::Constant(l), _) if l.dtype() == aval.dtype => Value::Number(number(l.splat()?)),
                 (Form::View(_), Some(x @ Value::Number(_))) => x,
-                (Form::Pointwise(Scalar::Pointwise(op)), Some(x)) if is_line && steps.len() < MOST_STEPS => {
+                (Form::Pointwise(Scalar::Pointwise(op)), Some(x)) if is_line && steps.len() < MAX_STEPS => {
                     steps.push((table.get(&address(op))?.0, x, of(1)));
                     Value::Step(steps.len() - 1)
                 }
@@ -240,11 +240,11 @@ impl<T: Pod> Steps<T> {
     ) -> Option<()> {
         let aval = &input(0)?.aval;
         let elements = aval.shape.numel();
-        if self.steps.len() > 1 && elements > MOST_ELEMENTS {
+        if self.steps.len() > 1 && elements > MAX_ELEMENTS {
             return None;
         }
         size::reserve_elements(elements, size_of::<T>()).ok()?;
-        let mut made = [const { None::<Storage> }; MOST_STEPS];
+        let mut made = [const { None::<Storage> }; MAX_STEPS];
         for (k, (lanes, first, second)) in self.steps.iter().enumerate() {
             let read = |value: Value<T>| match value {
                 Value::Input(i) => Operand::of(input(i)?, elements),

@@ -13,7 +13,7 @@ use gradus_ir::ops::movement::{Pad, Slice};
 use gradus_ir::ops::window::Fold;
 
 /// Largest number of elements of a window that is expanded into slices.
-pub(super) const MOST: usize = 25;
+pub(super) const MAX: usize = 25;
 
 /// Windows over the last axes of a tensor, `slides[i]` along the `i`-th of them.
 pub(super) struct Overlapping<'a> {

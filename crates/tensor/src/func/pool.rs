@@ -273,11 +273,11 @@ pub fn max_pool(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> Tenso
     // The windows tile the input: they do not overlap, and none is partly filled.
     let tiled =
         |s: &Slide| s.stride == s.size && s.dilation == 1 && s.padding == 0 && s.count * s.size <= s.extent;
-    if !slides.iter().all(tiled) && product(kernel) <= overlap_pool::MOST {
+    if !slides.iter().all(tiled) && product(kernel) <= overlap_pool::MAX {
         args.push(arg("written_out", true));
         return Overlapping { lead: &lead, slides: &slides }.pool(name, args, x);
     }
-    if !slides.iter().all(tiled) || product(kernel) > tiled_pool::MOST {
+    if !slides.iter().all(tiled) || product(kernel) > tiled_pool::MAX {
         return max_pool_with_indices(x, kernel, options).0;
     }
     args.push(arg("tiled", true));

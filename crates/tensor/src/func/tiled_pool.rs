@@ -7,7 +7,7 @@ use crate::region::{Args, region1_with_grad};
 use crate::tensor::Tensor;
 
 /// Largest number of elements of a window that is expanded into slices.
-pub(super) const MOST: usize = 16;
+pub(super) const MAX: usize = 16;
 
 /// Adjacent windows along the last axes: extents before these axes, number of windows and window extent of each axis.
 pub(super) struct Tiles {

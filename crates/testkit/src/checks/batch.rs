@@ -15,7 +15,7 @@ use gradus_ir::transform;
 use gradus_ir::{Graph, Literal, Result as IrResult, Shape};
 
 /// Number of inputs that are batched in every combination.
-const MOST: usize = 5;
+const MAX: usize = 5;
 
 /// Compares a batch with its elements up to rounding, since sums may run in another order.
 fn near(graph: &Graph, expected: &Literal, found: &Literal) -> Result<(), Difference> {
@@ -41,9 +41,9 @@ pub fn batch(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fai
         true => None,
         false => Some(must("batch", "a vjp graph", transform::vjp(graph, &wrt))?),
     };
-    for subset in 1..1u64 << inputs.len().min(MOST) {
+    for subset in 1..1u64 << inputs.len().min(MAX) {
         // Further inputs are batched together with the first.
-        let batched = Batched::new(graph, inputs, |i| subset >> (if i < MOST { i } else { 0 }) & 1 == 1);
+        let batched = Batched::new(graph, inputs, |i| subset >> (if i < MAX { i } else { 0 }) & 1 == 1);
         let wide = must("batch", "a batched graph", transform::vmap(graph, &batched.axes, 2))?;
         batched.equals_loop(&wide)?;
         batched.has_empty_batch()?;

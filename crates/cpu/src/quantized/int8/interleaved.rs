@@ -20,7 +20,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 /// Largest number of rows of activations that are multiplied together: their sums fill the registers.
-pub(super) const MOST: usize = 8;
+pub(super) const MAX: usize = 8;
 /// Distance in bytes at which weights are prefetched.
 const AHEAD: usize = 4096;
 /// Bytes of weights that one task copies.
@@ -106,7 +106,7 @@ pub(super) unsafe fn multiply<B: Pieces>(
     own: Range<usize>,
 ) {
     let bytes = SIDE * weights.row_bytes();
-    let tiles = rows.count.div_ceil(MOST);
+    let tiles = rows.count.div_ceil(MAX);
     for first in own.step_by(SIDE) {
         for tile in 0..tiles {
             let (start, end) = (tile * rows.count / tiles, (tile + 1) * rows.count / tiles);

@@ -15,7 +15,7 @@ use crate::{Isa, Pool};
 use gradus_ir::format::Format;
 
 /// Largest number of rows of activations that are multiplied together.
-const MOST: usize = 4;
+const MAX: usize = 4;
 /// Number of lanes in which a product is summed.
 const LANES: usize = 8;
 
@@ -219,7 +219,7 @@ unsafe fn output_of<L: Lanes, B: Blocks>(
         while row < rows.count {
             let (x, y) = (x.add(row * groups), rows.y.add(row * weights.rows + output));
             row += match rows.count - row {
-                MOST.. => dot_rows::<L, MOST>(w, x, y, groups, weights.rows),
+                MAX.. => dot_rows::<L, MAX>(w, x, y, groups, weights.rows),
                 2.. => dot_rows::<L, 2>(w, x, y, groups, weights.rows),
                 _ => dot_rows::<L, 1>(w, x, y, groups, weights.rows),
             };

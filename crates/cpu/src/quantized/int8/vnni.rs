@@ -31,7 +31,7 @@ const PIECES: usize = 4;
 /// Largest number of rows that are multiplied without a panel.
 const FEW: usize = 3;
 /// Largest number of rows that are multiplied together: their sums fill the registers.
-const MOST: usize = 6;
+const MAX: usize = 6;
 /// Largest number of rows that are multiplied with interleaved weights.
 const INTERLEAVED: usize = 16;
 /// Distance at which weights are prefetched, in rows.
@@ -214,7 +214,7 @@ unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: 
     let panel = scratch.as_ptr::<__m512i>();
     let blocks = weights.width / BLOCK;
     // Divides the rows into tiles of nearly equal height.
-    let tiles = rows.count.div_ceil(MOST);
+    let tiles = rows.count.div_ceil(MAX);
     for from in (0..x.pieces).step_by(PIECES) {
         let pieces = PIECES.min(x.pieces - from);
         // SAFETY: the caller guarantees the weights, the rounded activations, the results `own` and VNNI; the panel has

@@ -13,7 +13,7 @@ use crate::memory::{load, load_four, store, store_four};
 
 /// Number of threads that occupy a GPU, and largest number of threads that share a row.
 const ENOUGH: usize = 1 << 16;
-const MOST_LANES: usize = 16;
+const MAX_LANES: usize = 16;
 /// Number of keys or queries processed together.
 const STEP: usize = 4;
 
@@ -41,7 +41,7 @@ impl<'a> Kernel<'a> {
         let b = &mut frame.b;
         let lanes = match call.limits.barriers {
             Barriers::Dear => 1,
-            Barriers::Cheap => (ENOUGH / rows).next_power_of_two().clamp(1, MOST_LANES),
+            Barriers::Cheap => (ENOUGH / rows).next_power_of_two().clamp(1, MAX_LANES),
         };
         let most = b.size(rows as i64);
         if lanes == 1 {

@@ -10,7 +10,7 @@ use crate::elaborate::scope::{key, keys};
 use crate::syntax::ast::{self, Function, Index, Name};
 use crate::syntax::diagnostic::{Diagnostic, indices};
 use crate::syntax::indices::moving;
-use crate::syntax::limit::{MOST_CALLS, bounded};
+use crate::syntax::limit::{MAX_CALLS, bounded};
 use crate::syntax::source::Span;
 use gradus_ir::{Class, DType, Error, Kind as ErrorKind};
 use gradus_tensor::Tensor;
@@ -321,8 +321,8 @@ impl Term<'_> {
 
     /// Calls a function of the program. Its parameters take the last axes of the arguments; leading axes are kept.
     fn own(&self, f: &Function, args: &[Named], left: &[Name]) -> Eval<Named> {
-        if self.options.calls.fetch_add(1, Ordering::Relaxed) >= MOST_CALLS {
-            let what = format!("the program calls its own functions more than {MOST_CALLS} times");
+        if self.options.calls.fetch_add(1, Ordering::Relaxed) >= MAX_CALLS {
+            let what = format!("the program calls its own functions more than {MAX_CALLS} times");
             return Err(Diagnostic::error(f.span, what).into());
         }
         let mut values = Values::new();

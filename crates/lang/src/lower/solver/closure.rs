@@ -8,7 +8,7 @@ use crate::elaborate::core::{Equation, Expr, Index, Kind, Ref};
 use crate::lower::eval::{Eval, Term, Values};
 use crate::rules::{Atom, Closure, Rule};
 use crate::syntax::ast::{Name, Projection};
-use crate::syntax::limit::MOST_FACTS;
+use crate::syntax::limit::MAX_FACTS;
 use gradus_ir::DType;
 use gradus_tensor::{Tensor, try_apply};
 
@@ -64,7 +64,7 @@ impl Still {
 impl<'a> Solver<'a> {
     /// Returns the rules of a group and the other relations that they read. Returns `None` if there is a batch, an
     /// equation is not a sum of products of Boolean factors with plain indices, or the relations have more than
-    /// `MOST_FACTS` elements.
+    /// `MAX_FACTS` elements.
     pub(super) fn closure(
         &self,
         group: &[usize],
@@ -84,7 +84,7 @@ impl<'a> Solver<'a> {
         }
         let grown = names.iter().filter_map(|n| known.get(n)?.as_ref()).map(|v| v.tensor.numel());
         let places = grown.chain(still.values.iter().map(Tensor::numel)).sum::<usize>();
-        Ok((places <= MOST_FACTS).then_some((rules, still.values)))
+        Ok((places <= MAX_FACTS).then_some((rules, still.values)))
     }
 
     /// Returns the initial facts of a relation: those of terms that read no growing relation.

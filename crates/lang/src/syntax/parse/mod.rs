@@ -14,11 +14,11 @@ use std::collections::{HashMap, HashSet};
 
 /// The most levels of nested parentheses, lists, blocks and function calls: more than any real program has, and few
 /// enough for the stack.
-pub(crate) const MOST_NESTED: usize = 100;
+pub(crate) const MAX_NESTED: usize = 100;
 /// The longest text, in bytes.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 /// The most errors that one run shows.
-pub(crate) const MOST_FAULTS: usize = 50;
+pub(crate) const MAX_FAULTS: usize = 50;
 
 /// The byte range of a statement, and those of the statements inside it.
 #[derive(Clone, Debug)]
@@ -52,16 +52,16 @@ pub(crate) struct Parsed {
 /// Parses as much of a text as possible.
 pub(crate) fn parse_all(source: &Source, file: u32) -> Parsed {
     let mut faults = Vec::new();
-    if source.text.len() > MOST_BYTES {
+    if source.text.len() > MAX_BYTES {
         let span = Span { file, start: 0, end: 0 };
-        let what = format!("the text has {} bytes, at most {MOST_BYTES} are read", source.text.len());
+        let what = format!("the text has {} bytes, at most {MAX_BYTES} are read", source.text.len());
         return Parsed { faults: vec![Diagnostic::error(span, what)], ..Parsed::default() };
     }
     let tokens = tokens(&source.text, file, &mut faults);
     let mut parser = Parser::new(&source.text, tokens, 0, faults);
     let statements = parser.statements();
     parser.faults.sort_by_key(Diagnostic::span);
-    parser.faults.truncate(MOST_FAULTS);
+    parser.faults.truncate(MAX_FAULTS);
     Parsed { statements, extents: parser.inside, faults: parser.faults, skipped: parser.skipped }
 }
 
@@ -195,11 +195,11 @@ impl<'a> Parser<'a> {
         let opening = self.at.saturating_sub(1);
         self.open += 1;
         self.nested += 1;
-        let result = if self.nested > MOST_NESTED {
+        let result = if self.nested > MAX_NESTED {
             let span = self.span();
             // Text nested this deeply is not a real program, so the rest is skipped.
             self.at = self.tokens.len() - 1;
-            Err(Diagnostic::error(span, format!("nested more than {MOST_NESTED} deep")))
+            Err(Diagnostic::error(span, format!("nested more than {MAX_NESTED} deep")))
         } else {
             read(self)
         };

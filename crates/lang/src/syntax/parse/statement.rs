@@ -1,7 +1,7 @@
 //! Parses statements.
 
 use super::index::places_of;
-use super::{Extent, MOST_FAULTS, Parser, Read};
+use super::{Extent, MAX_FAULTS, Parser, Read};
 use crate::syntax::ast::{Equation, Function, Kind, Projection, Ref, Statement};
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::source::Span;
@@ -89,7 +89,7 @@ impl Parser<'_> {
     /// Skips to the end of the line or statement; to the end of the text if there are more errors than are shown.
     fn recover(&mut self) {
         self.open = 0;
-        if self.faults.len() >= MOST_FAULTS {
+        if self.faults.len() >= MAX_FAULTS {
             self.at = self.tokens.len() - 1;
         }
         loop {
