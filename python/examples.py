@@ -561,7 +561,8 @@ def files():
     gradus.manual_seed(0)
     texts = {name: example(code) for name, code in sorted(table().items())}
     rust = ["//! Examples of functions and methods, by name. Written by python/examples.py. Do not edit.", "",
-            "/// The end of a docstring.", "#[rustfmt::skip]", "macro_rules! example {"]
+            "/// The example of a function or method, which is appended to its docstring.",
+            "#[rustfmt::skip]", "macro_rules! example {"]
     for name in sorted(texts):
         if is_native(name):
             quoted = ("\n" + texts[name]).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -97,7 +97,7 @@ class GradScaler:
         return 1.0
 
     def is_enabled(self):
-        """Returns true if it was created enabled."""
+        """Returns the argument `enabled` of the constructor."""
         return self._enabled
 
     def state_dict(self):

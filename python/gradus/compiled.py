@@ -59,7 +59,7 @@ jit.ScriptFunction = type(lambda: 0)
 jit.Final, jit.Attribute = typing.Final, lambda value, type: value
 jit.annotate = staticmethod(lambda the_type, the_value: the_value)
 jit.isinstance = staticmethod(isinstance)
-_annotations = types.ModuleType("gradus.jit.annotations", "Types of arguments that one number or several fit.")
+_annotations = types.ModuleType("gradus.jit.annotations", "Types of arguments that are one number or several.")
 for _name in "BroadcastingList1 BroadcastingList2 BroadcastingList3 BroadcastingListx".split():
     setattr(_annotations, _name, list)
 _annotations.List, _annotations.Dict, _annotations.Tuple, _annotations.Optional = typing.List, typing.Dict, typing.Tuple, typing.Optional

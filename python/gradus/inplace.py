@@ -19,7 +19,7 @@ def _copying(method, name):
         return self.copy_(method(self, *args, **kwargs))
 
     change.__name__ = change.__qualname__ = name
-    change.__doc__ = f"In place: `{name[:-1]}`."
+    change.__doc__ = f"Applies `{name[:-1]}` in place."
     return change
 
 
@@ -30,12 +30,12 @@ def _becoming(method, name):
         return self._become(method(self.clone(), *args, **kwargs))
 
     change.__name__ = change.__qualname__ = name
-    change.__doc__ = f"In place: `{name[:-1]}`."
+    change.__doc__ = f"Applies `{name[:-1]}` in place."
     return change
 
 
 def fill_diagonal_(self, fill_value, wrap=False):
-    """In place: fills the main diagonal; with `wrap` the diagonal continues below in a tall matrix.
+    """In place: fills the main diagonal. With `wrap`, the diagonal starts again below in a tall matrix.
 
     >>> import gradus
     >>> gradus.zeros(2, 2).fill_diagonal_(3)
@@ -43,7 +43,7 @@ def fill_diagonal_(self, fill_value, wrap=False):
             [0., 3.]])
     """
     if self.dim() < 2:
-        raise RuntimeError("dimensions must larger than 1")
+        raise RuntimeError("fill_diagonal_ needs a tensor of at least 2 axes")
     steps = [_native.arange(n).reshape([-1 if i == axis else 1 for i in range(self.dim())]) for axis, n in enumerate(self.shape)]
     if wrap and self.dim() == 2:
         steps[0] = steps[0] % (self.shape[1] + 1)
@@ -195,7 +195,7 @@ def is_shared(self):
 
 
 def is_inference(self):
-    """Returns False: `inference_mode` is not recorded.
+    """Returns False: tensors do not record that they were made in `inference_mode`.
 
     >>> import gradus
     >>> gradus.zeros(2).is_inference()
@@ -243,11 +243,11 @@ def get_device(self):
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
     """Raises an error: there is no CUDA device."""
-    raise RuntimeError("there is no GPU to use; this package computes on the CPU, or with `.to('wgpu')`")
+    raise RuntimeError("there is no CUDA device; use the CPU, or a GPU with `.to('wgpu')`")
 
 
 def install():
-    """Gives `Tensor` the methods."""
+    """Adds these methods to `Tensor`."""
     for name in _SAME_SHAPE.split():
         method = getattr(Tensor, name, None)
         if method is not None and not hasattr(Tensor, name + "_"):
@@ -260,7 +260,7 @@ def install():
             setattr(Tensor, function.__name__, function)
     _documented({name: getattr(Tensor, name) for name in dir(Tensor)})
     for name in "is_sparse is_sparse_csr is_quantized is_meta is_mkldnn is_mps is_nested is_xla is_xpu".split():
-        setattr(Tensor, name, property(lambda self: False, doc="No: tensors are dense, and on devices of other types."))
+        setattr(Tensor, name, property(lambda self: False, doc="False: tensors are dense, on the CPU or wgpu."))
     Tensor.layout = property(lambda self: strided, doc="How elements are stored.")
     Tensor.itemsize = property(lambda self: self.element_size(), doc="Bytes of an element.")
     Tensor.mH = property(lambda self: self.adjoint() if self.is_complex() else self.mT, doc="Matrices transposed and conjugated.")

@@ -15,7 +15,8 @@ __all__ = ["Lora", "RewardModel"]
 class Lora:
     """A low-rank addition to projections: `alpha / rank` times a product of two matrices of this rank.
 
-    `targets` are names of projections or the ends of such names, for example `"q_proj"`; by default all projections of the blocks are adapted.
+    `targets` are names of projections or suffixes of names, such as `"q_proj"`.
+    By default all projections of the blocks are adapted.
     """
 
     def __init__(self, rank=8, alpha=None, targets=None):

@@ -131,7 +131,7 @@ def test_texts_of_the_core_have_only_names_that_python_has():
     (lambda: gradus.autograd.grad(gradus.ones(2, requires_grad=True).sum(), gradus.ones(2, requires_grad=True)), RuntimeError, "allow_unused=True"),
     (lambda: gradus.tensor([1]).exp_(), RuntimeError, "a result of float32 cannot be written in place to a tensor of int64"),
     (lambda: [1, 2][gradus.tensor(1.0)], TypeError, "a tensor of float32 cannot be an index"),
-    (lambda: gradus.zeros(2**70), ValueError, f"{2**70} does not fit 64 bits"),
+    (lambda: gradus.zeros(2**70), ValueError, f"{2**70} does not fit in 64 bits"),
     (lambda: gradus.ones(2, 3)[0, 0, 0], IndexError, "too many indices for a tensor of dimension 2"),
     (lambda: gradus.ones(2, 3)[..., ..., 0], IndexError, "only one ellipsis"),
     (lambda: gradus.ones(2).__setitem__((0, 0), 1), IndexError, "too many indices"),

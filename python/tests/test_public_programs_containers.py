@@ -1,4 +1,4 @@
-"""Lists and dictionaries of parameters, nests of containers, and saved modules and arrays, as public programs use them."""
+"""Lists and dictionaries of parameters, nested containers (pytrees), and saved modules and arrays."""
 
 import io
 import json
@@ -15,7 +15,7 @@ Point = namedtuple("Point", "x y")
 
 
 def _described(t):
-    """Returns the contents of lists and dictionaries of parameters, as texts and numbers."""
+    """Returns the contents of lists and dictionaries of parameters, as texts."""
     nn, found = t.nn, []
     nested = nn.ParameterList()
     nested.append(nn.ParameterList([t.ones(1), t.ones(2)]))

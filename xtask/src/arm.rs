@@ -7,7 +7,8 @@ use std::process::Command;
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 const LINKER: &str = "aarch64-linux-gnu-gcc";
-const NEEDS: &str = "it needs `qemu-aarch64` (qemu-user), `aarch64-linux-gnu-gcc` and `rustup target add aarch64-unknown-linux-gnu`";
+const NEEDS: &str = "`cargo xtask arm` needs `qemu-aarch64` (qemu-user), `aarch64-linux-gnu-gcc` and \
+    `rustup target add aarch64-unknown-linux-gnu`";
 
 /// Runs the tests of code that touches memory and instructions, and the comparison of the device with the
 /// reference.

@@ -106,7 +106,9 @@ fn mutants(workspace: &Workspace, out: &Path, which: &[String], tests: &[&str]) 
     match status.code() {
         // 0: tests fail for all mutants; 2: some survive; 3: the tests of some do not end.
         Some(0 | 2 | 3) => Ok(()),
-        Some(101) => Err("it needs `cargo install cargo-mutants`".into()),
+        Some(101) => {
+            Err("`cargo xtask mutants` needs cargo-mutants; run `cargo install cargo-mutants`".into())
+        }
         _ => Err(format!("cargo mutants failed ({status}): see {}", out.join("mutants.out").display())),
     }
 }

@@ -210,7 +210,7 @@ fn wrong_configurations_say_what_would_fit() {
     );
     fails(
         &program("f64 = true", "batched = [\"Q\"]"),
-        "`program.batched` contains `Q`, which is not one of the given inputs",
+        "`program.batched` contains `Q`; it must list inputs with data that are not trained",
     );
     let config = |text: &str| gradus(&["train", &folder.file("c.toml", text)]);
     fails(&config("steps = 0"), "`steps` is 0, not an integer of 1 or more");
@@ -227,7 +227,7 @@ fn wrong_configurations_say_what_would_fit() {
     fails(&config("steps = "), "c.toml: ");
     folder.file("n.txt", "anna\nJim\n");
     let text = "steps = 5\nout = \"o\"\nmodel = \"names\"\ndata = \"n.txt\"";
-    fails(&config(text), "the name \"Jim\" has 'J': names are written in the letters a to z");
+    fails(&config(text), "the name \"Jim\" contains 'J'; names must consist of the letters a to z");
     assert!(!folder.0.join("o").exists() && !folder.0.join("run").exists());
 }
 
@@ -412,7 +412,7 @@ fn examples_of_a_program_are_held_out() {
     let outcome = gradus(&["train", &logistic(&Folder::new("train-part-whole"), &whole)]);
     fails(&outcome, "`validation` needs examples to hold out");
     let optimizer = |from: &str, to: &str| with("[optimizer]", &format!("{from}[optimizer]\n{to}"));
-    fails(&optimizer("", "average = 1.0\n"), "`optimizer.average` is 1, not a number from 0 to below 1");
+    fails(&optimizer("", "average = 1.0\n"), "`optimizer.average` is 1; must be at least 0 and below 1");
     let schedule = |points: &str| optimizer(&format!("[schedule]\nname = \"piecewise\"\n{points}\n"), "");
     fails(&schedule(""), "`schedule.points` is missing; it must be a list of steps and factors");
     fails(&schedule("points = [[5, 1.0], [5, 0.5]]"), "`schedule.points` must have increasing steps");

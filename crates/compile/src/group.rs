@@ -251,7 +251,7 @@ impl Group {
         for arg in &member.args {
             let Some(producer) = arg.value().and_then(|v| self.find(v)) else { continue };
             if member.guarded() {
-                return Err("it joins pieces, which must be in memory");
+                return Err("it concatenates pieces, and these must be in memory");
             }
             let (own, own_level) = (&producer.0, producer.1);
             if own_level > reads {

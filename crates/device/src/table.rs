@@ -22,8 +22,9 @@ pub fn open(name: &str, make: impl FnOnce(u16) -> Result<Arc<dyn Device>>) -> Re
     if let Some(device) = all.iter().find(|d| d.name() == name) {
         return Ok(device.clone());
     }
-    let id = u16::try_from(all.len() + 1)
-        .map_err(|_| Error::value("devices", "are at most 65,535, and all numbers are in use"))?;
+    let id = u16::try_from(all.len() + 1).map_err(|_| {
+        Error::value("another device", "cannot be opened: all 65,535 device numbers are in use")
+    })?;
     let device = make(id)?;
     all.push(device.clone());
     OPEN.store(true, Ordering::Relaxed);

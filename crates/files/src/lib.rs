@@ -66,6 +66,7 @@ pub fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Tensor> {
         "txt" | "md" => tokens::read(path, wanted.rank),
         "safetensors" => {
             let file = safetensors::Reader::open(path)?;
+            // Training checkpoints store parameters under names with a prefix.
             let (names, stored) = (file.names(), file.stored(wanted.name));
             let has_own = names.iter().any(|n| n == wanted.name);
             match !has_own && names.contains(&stored) {

@@ -17,7 +17,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
     let mut decoder = Decoder::new(Cursor::new(&file[..]));
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
     let mut reader = decoder.read_info().map_err(broken)?;
-    let size = reader.output_buffer_size().ok_or_else(|| atomic::failed(path, "exceeds memory"))?;
+    let size = reader.output_buffer_size().ok_or_else(|| atomic::failed(path, "is too large to decode"))?;
     let mut pixels = vec![0; size];
     let info = reader.next_frame(&mut pixels).map_err(broken)?;
     let shape = [info.height as usize, info.width as usize, info.color_type.samples()];

@@ -328,14 +328,16 @@ impl Kind {
                 why.write(words, f)
             }
             Kind::DType { found, fits } => {
-                write!(f, "dtype {} does not fit; ", words.dtype(*found))?;
+                write!(f, "dtype {} is not accepted; ", words.dtype(*found))?;
                 fits.write(words, f)
             }
-            Kind::Axis { axis, rank: 0 } => write!(f, "axis {axis} of a scalar, which has no axes"),
+            Kind::Axis { axis, rank: 0 } => {
+                write!(f, "axis {axis} is out of range for a scalar, which has no axes")
+            }
             Kind::Axis { axis, rank } => {
                 write!(
                     f,
-                    "axis {axis} is out of range or repeated for rank {rank}; {}..={} fit",
+                    "axis {axis} is out of range or repeated for rank {rank}; valid are {}..={}",
                     -(*rank as i64),
                     rank - 1
                 )
@@ -343,7 +345,11 @@ impl Kind {
             Kind::Index { index, extent: 0, .. } => write!(f, "index {index} into an axis of extent 0"),
             Kind::Index { index, extent, from_end } => {
                 let least = if *from_end { -(*extent as i64) } else { 0 };
-                write!(f, "index {index} is out of range for extent {extent}; {least}..={} fit", extent - 1)
+                write!(
+                    f,
+                    "index {index} is out of range for extent {extent}; valid are {least}..={}",
+                    extent - 1
+                )
             }
             Kind::Gradient { why } | Kind::Trace { why } => why.write(words, f),
             Kind::Text { line, column, why } => write!(f, "line {line}, column {column}: {why}"),

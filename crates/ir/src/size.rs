@@ -16,21 +16,21 @@ const LARGE_BYTES: usize = 1 << 28;
 
 /// Returns an error if memory cannot hold `bytes` bytes; an allocation that fails later would abort the process.
 #[inline]
-pub fn reserve(bytes: usize) -> Result<()> {
+pub fn check_bytes(bytes: usize) -> Result<()> {
     let fits =
         bytes <= LARGE_BYTES || (bytes <= MAX_BYTES && Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
     if fits { Ok(()) } else { Err(Error::new(Kind::Memory { bytes })) }
 }
 
-/// Calls [`reserve`] for `count` elements of `size` bytes each.
+/// Calls [`check_bytes`] for `count` elements of `size` bytes each.
 #[inline]
-pub fn reserve_elements(count: usize, size: usize) -> Result<()> {
-    reserve(count.saturating_mul(size))
+pub fn check_elements(count: usize, size: usize) -> Result<()> {
+    check_bytes(count.saturating_mul(size))
 }
 
-/// Calls [`reserve`] for each value of these types.
-pub fn reserve_values(avals: &[Aval]) -> Result<()> {
-    avals.iter().try_for_each(|a| reserve_elements(a.shape.numel(), a.dtype.size()))
+/// Calls [`check_bytes`] for each value of these types.
+pub fn check_values(avals: &[Aval]) -> Result<()> {
+    avals.iter().try_for_each(|a| check_elements(a.shape.numel(), a.dtype.size()))
 }
 
 /// Collects the first `count` elements, or returns an error if memory cannot hold them.
@@ -56,19 +56,19 @@ mod tests {
     #[test]
     fn sizes_beyond_memory_are_refused() {
         for bytes in [MAX_BYTES + 1, isize::MAX as usize, isize::MAX as usize + 1, usize::MAX] {
-            assert!(is_memory(reserve(bytes)), "{bytes} bytes");
-            assert!(is_memory(reserve_elements(bytes / 2, 4)), "{bytes} / 2 elements");
+            assert!(is_memory(check_bytes(bytes)), "{bytes} bytes");
+            assert!(is_memory(check_elements(bytes / 2, 4)), "{bytes} / 2 elements");
             assert!(is_memory(collect(bytes, std::iter::repeat(0u8)).map(drop)), "{bytes} bytes");
         }
-        assert!(is_memory(reserve_elements(usize::MAX, usize::MAX)));
-        assert!(is_memory(reserve_values(&[Aval::new(DType::F32, [1 << 39])])));
+        assert!(is_memory(check_elements(usize::MAX, usize::MAX)));
+        assert!(is_memory(check_values(&[Aval::new(DType::F32, [1 << 39])])));
     }
 
     #[test]
     fn small_sizes_are_granted() {
-        reserve(LARGE_BYTES).unwrap();
-        reserve_elements(usize::MAX, 0).unwrap();
-        reserve_values(&[Aval::new(DType::F32, [0, 1 << 50]), Aval::new(DType::F32, [3])]).unwrap();
+        check_bytes(LARGE_BYTES).unwrap();
+        check_elements(usize::MAX, 0).unwrap();
+        check_values(&[Aval::new(DType::F32, [0, 1 << 50]), Aval::new(DType::F32, [3])]).unwrap();
         assert_eq!(collect(3, (0..).map(|i| i * i)).unwrap(), [0, 1, 4]);
     }
 }

@@ -69,7 +69,9 @@ fn index_errors_report_the_index_and_the_valid_range() {
         reference::evaluate(&g, &ins.map(|l| l.unwrap())).map(|outs| outs[0].f().to_vec())
     };
     assert_eq!(at(1).unwrap(), [2.0]);
-    assert!(at(-1).unwrap_err().to_string().contains("index -1 is out of range for extent 2; 0..=1 fit"));
+    assert!(
+        at(-1).unwrap_err().to_string().contains("index -1 is out of range for extent 2; valid are 0..=1")
+    );
 }
 
 #[test]

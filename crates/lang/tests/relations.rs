@@ -435,7 +435,7 @@ fn symbols_are_arguments() {
     let mixed = Program::parse(Source::new("test", "P(\"a\", 1)\nQ(x) = P(x, y) P(y, x)"));
     let said = mixed.unwrap_err().to_string();
     assert!(
-        said.contains("a symbol and an integer are arguments at positions that share a domain"),
+        said.contains("positions that share a domain have a symbol and an integer as arguments"),
         "{said}"
     );
 }

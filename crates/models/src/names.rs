@@ -92,7 +92,8 @@ pub fn examples(names: &[&str], context: usize) -> Result<Tensors> {
     let (mut contexts, mut targets) = (Vec::<i64>::new(), Vec::new());
     for name in names {
         if let Some(other) = name.chars().find(|c| !c.is_ascii_lowercase()) {
-            let why = format!("has {other:?}: names are written in the letters a to z, one in a line");
+            let why =
+                format!("contains {other:?}; names must consist of the letters a to z, one name per line");
             return Err(Error::value(format!("the name {name:?}"), why));
         }
         let mut before = vec![0i64; context];

@@ -421,7 +421,7 @@ fn wrong_options_and_files_are_refused_with_their_cause() {
     );
     fails(&[Example { tokens: vec![1, 900], given: 1 }], some(), "example 1 has token 900");
     fails(&[Example { tokens: vec![1, 2], given: 2 }], some(), "2 are context");
-    fails(&[Example { tokens: vec![1; 66], given: 1 }], some(), "is more than the model's context of 64");
+    fails(&[Example { tokens: vec![1; 66], given: 1 }], some(), "is longer than the model's context of 64");
     let config = |edit: &str| {
         let text = std::fs::read_to_string(golden("adapter/adapter_config.json")).unwrap();
         let at = folder.0.join("bad");

@@ -57,7 +57,7 @@ fn element(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Numb
     }
     match dtype.is_some_and(DType::is_differentiable) {
         true => Ok(Some(Number::Float(obj.extract()?))),
-        false => Err(value_error(format!("{obj} does not fit 64 bits"))),
+        false => Err(value_error(format!("{obj} does not fit in 64 bits"))),
     }
 }
 
@@ -313,7 +313,7 @@ impl<'py> Elements<'py> {
 /// Converts the elements to nested lists, or to a number.
 pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     // An object and a pointer per element: returns an error before anything is allocated.
-    raise(gradus::ir::size::reserve(t.numel().saturating_mul(40)))?;
+    raise(gradus::ir::size::check_bytes(t.numel().saturating_mul(40)))?;
     if t.numel() > FEW && t.shape().rank() <= MAX_AXES {
         return many_to_list(py, &t.detach().to(gradus::Device::CPU));
     }

@@ -45,7 +45,7 @@ fn full_of(aval: &Aval, n: Number) -> Tensor {
         || matches!(n, Number::Float(x) if x.to_bits() == 0);
     let bytes = aval.shape.numel().saturating_mul(aval.dtype.size());
     if gradus::is_tracing() || (bytes > FEW && !(zero && bytes >= FRESH)) {
-        return match gradus::ir::size::reserve(bytes) {
+        return match gradus::ir::size::check_bytes(bytes) {
             Ok(()) => Tensor::from_literal(&one).expand(&aval.shape).contiguous(),
             Err(e) => Tensor::failed(e),
         };
@@ -57,7 +57,7 @@ fn full_of(aval: &Aval, n: Number) -> Tensor {
         }
         return Tensor::from_bytes(aval, &all[..bytes]);
     }
-    let storage = gradus::ir::size::reserve(bytes).map(|()| Storage::zeroed(bytes));
+    let storage = gradus::ir::size::check_bytes(bytes).map(|()| Storage::zeroed(bytes));
     match storage {
         Ok(Some(storage)) => {
             let strides = aval.shape.strides().into_iter().map(|s| s as i64).collect();
@@ -78,7 +78,7 @@ fn full_on(aval: &Aval, n: Number, device: Device) -> Tensor {
 
 /// Returns an error for lists that exceed memory: allocating them would abort the process.
 fn check_memory(numbers: usize) -> PyResult<()> {
-    raise(gradus::ir::size::reserve_elements(numbers, 8))
+    raise(gradus::ir::size::check_elements(numbers, 8))
 }
 
 /// Raises `MemoryError` if `count` elements of `size` bytes exceed memory. Python code calls it before it
@@ -87,7 +87,7 @@ fn check_memory(numbers: usize) -> PyResult<()> {
 #[pyo3(signature = (count, size=8))]
 pub(crate) fn _reserve(count: &Bound<'_, PyAny>, size: usize) -> PyResult<()> {
     let count = if count.lt(0)? { 0 } else { count.extract::<usize>().unwrap_or(usize::MAX) };
-    raise(gradus::ir::size::reserve_elements(count, size))
+    raise(gradus::ir::size::check_elements(count, size))
 }
 
 /// A tensor from numbers, nested lists or an array, copied.
@@ -432,7 +432,7 @@ pub(crate) fn logspace(
         false => to - step * (steps - 1 - i) as f64,
     };
     let bytes = steps.saturating_mul(if dtype.is_complex() { 16 } else { 8 });
-    raise(gradus::ir::size::reserve(bytes))?;
+    raise(gradus::ir::size::check_bytes(bytes))?;
     let all = match dtype.is_complex() {
         true => Tensor::from(
             (0..steps).map(|i| Complex::from(base).powc(exponent(i))).collect::<Vec<Complex<f64>>>(),

@@ -93,7 +93,7 @@ pub(crate) fn parse(device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Device
             }
             Ok(Some(found))
         }
-        _ => Err(runtime_error(format!("no device \"{name}\": there are \"cpu\" and \"wgpu\""))),
+        _ => Err(runtime_error(format!("no device \"{name}\"; the devices are \"cpu\" and \"wgpu\""))),
     }
 }
 

@@ -264,10 +264,12 @@ pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
 unsafe fn shared(tensor: &DlTensor, taken: ImportedTensor, copy: bool) -> PyResult<Tensor> {
     let (ndim, code) = (tensor.ndim as usize, (tensor.code, tensor.bits));
     if tensor.ndim < 0 || ndim > MAX_AXES || tensor.lanes != 1 || tensor.device.0 != CPU.0 {
-        return Err(PyBufferError::new_err("an array of this kind cannot be shared"));
+        let why = "the array must be on the CPU, with at most 64 axes and one lane per element";
+        return Err(PyBufferError::new_err(why));
     }
     let Some(&(dtype, ..)) = CODES.iter().find(|(_, c, b)| (*c, *b) == code) else {
-        return Err(PyBufferError::new_err("an array of this dtype cannot be shared"));
+        let why = format!("the DLPack type with code {} and {} bits has no dtype here", code.0, code.1);
+        return Err(PyBufferError::new_err(why));
     };
     // SAFETY: a DLPack tensor has `ndim` extents, and as many strides unless the pointer is null (row-major).
     let (shape, strides) = unsafe {
@@ -309,7 +311,11 @@ unsafe fn shared(tensor: &DlTensor, taken: ImportedTensor, copy: bool) -> PyResu
         } else {
             match Storage::foreign(start, bytes, Box::new(taken)) {
                 Some(storage) => Some(storage),
-                None => return Err(PyBufferError::new_err("unaligned memory must be copied")),
+                None => {
+                    return Err(PyBufferError::new_err(
+                        "unaligned memory cannot be shared; copy the array first",
+                    ));
+                }
             }
         }
     };

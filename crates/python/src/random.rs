@@ -118,7 +118,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Seed {
         signed
             .or_else(|_| whole.extract())
             .map(Seed)
-            .map_err(|_| value_error(format!("{whole} does not fit 64 bits")))
+            .map_err(|_| value_error(format!("{whole} does not fit in 64 bits")))
     }
 }
 

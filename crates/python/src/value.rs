@@ -45,7 +45,7 @@ pub(crate) fn number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Number>> {
         return Ok(Some(Number::Bool(obj.extract()?)));
     }
     if obj.is_instance_of::<PyInt>() {
-        let wide = |_| pyo3::exceptions::PyOverflowError::new_err(format!("{obj} does not fit 64 bits"));
+        let wide = |_| pyo3::exceptions::PyOverflowError::new_err(format!("{obj} does not fit in 64 bits"));
         return Ok(Some(Number::Int(obj.extract::<i64>().map_err(wide)?)));
     }
     if obj.is_instance_of::<PyComplex>() {
@@ -82,7 +82,7 @@ pub(crate) fn integer(obj: &Bound<'_, PyAny>) -> PyResult<i64> {
         return Ok(i);
     }
     if obj.is_instance_of::<PyInt>() {
-        return Err(value_error(format!("{obj} does not fit 64 bits")));
+        return Err(value_error(format!("{obj} does not fit in 64 bits")));
     }
     let index = obj.call_method0("__index__");
     index

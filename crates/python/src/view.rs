@@ -317,7 +317,7 @@ impl PyTensor {
                  {count} elements"
             )));
         }
-        raise(gradus::ir::size::reserve(total.unwrap_or(usize::MAX).saturating_mul(32)))?;
+        raise(gradus::ir::size::check_bytes(total.unwrap_or(usize::MAX).saturating_mul(32)))?;
         let mut positions = vec![offset];
         for (&n, &step) in size.iter().zip(&stride) {
             let along = |&p: &i64| (0..n as i64).map(move |i| p + i * step).collect::<Vec<_>>();

@@ -149,7 +149,7 @@ impl Tensor {
         }
         self.with_data(|d| {
             let (size, n) = (d.aval.dtype.size(), d.aval.shape.numel());
-            gradus_ir::size::reserve_elements(n, size).ok()?;
+            gradus_ir::size::check_elements(n, size).ok()?;
             let whole = crate::eager::execute::row_major(d).ok()?;
             let own = &whole.storage.host::<u8>()?[whole.offset * size..(whole.offset + n) * size];
             let fresh = d.strides.is_some();

@@ -285,7 +285,7 @@ impl Compiled {
         if found != self.types {
             let named = |(name, aval): (&str, &Aval)| message!(name, ": ", aval);
             let types = Message::join(self.names().into_iter().zip(&self.types).map(named), ", ");
-            let why = message!("do not fit: it was compiled for (", types, ")");
+            let why = message!("do not match the types for which the function was compiled: (", types, ")");
             return Err(Error::shape(format!("arguments {found:?}"), why));
         }
         let mut taken = TakenInputs { cells: Vec::new(), arguments };

@@ -155,7 +155,7 @@ pub fn scan(
         (Some(Some(n)), Some(m)) if n == m => n,
         (None, Some(n)) => n,
         _ => {
-            let why = "must be that of the inputs' first axis, or given without inputs";
+            let why = "must be the extent of the inputs' first axis; it is required if there are no inputs";
             return Err(Error::value("the length", why).at(location));
         }
     };
@@ -169,8 +169,8 @@ pub fn scan(
     })
     .map_err(|e| e.or_at(location))?;
     if given != carries.len() {
-        let why = format!("must be {}, the number of initial carries", carries.len());
-        return Err(Error::value(format!("{given} carries"), why).at(location));
+        let why = format!("returns {given} carries; it must return {}, one per initial carry", carries.len());
+        return Err(Error::value("the step", why).at(location));
     }
     let (captured, graphs) =
         joined(std::slice::from_ref(&traced), avals.len()).map_err(|e| e.or_at(location))?;

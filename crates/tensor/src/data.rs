@@ -71,7 +71,7 @@ impl Data {
             let why = format!("needs {} elements, got {}", shape.numel(), elements.len());
             return Err(Error::shape(format!("shape {shape}"), why));
         }
-        size::reserve(size_of_val(elements))?;
+        size::check_bytes(size_of_val(elements))?;
         let storage = Storage::from_fn(elements.len(), |i| elements[i].store());
         let storage = storage.ok_or_else(|| memory(std::mem::size_of_val(elements)))?;
         Ok(Data { storage, aval: Aval::new(T::DTYPE, shape), strides: None, offset: 0 })

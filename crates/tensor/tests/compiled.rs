@@ -198,8 +198,8 @@ fn draws_at_the_same_time_as_steps() {
         eager.into_iter().for_each(|e| all.extend(e.join().unwrap()));
         all
     });
-    // Of 18400 numbers of 24 bits about ten are equal by chance. A repeated eager draw adds at least four, a
-    // repeated step 64.
+    // Among 18400 random numbers of 24 bits, about ten pairs are equal by chance. If an eager call drew the numbers of
+    // another, at least 4 more pairs would be equal; if a compiled step did, 64 more.
     let mut bits: Vec<u32> = drawn.iter().map(|x| x.to_bits()).collect();
     bits.sort_unstable();
     let same = bits.windows(2).filter(|w| w[0] == w[1]).count();

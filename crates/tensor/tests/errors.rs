@@ -56,10 +56,10 @@ fn pointwise() {
         a.pow(&b) => "pow", "do not broadcast";
         a.lt(&b) => "lt", "do not broadcast";
         a.logical_and(&b) => "and", "do not broadcast";
-        &a & &a => "and", "dtype f32 does not fit", "it takes", "i64";
-        a.shl(1) => "shl", "dtype f32 does not fit";
-        z.lt(&z) => "lt", "dtype c128 does not fit";
-        z.erf() => "erf", "dtype c128 does not fit", "it takes f32, f64";
+        &a & &a => "and", "dtype f32 is not accepted", "it takes", "i64";
+        a.shl(1) => "shl", "dtype f32 is not accepted";
+        z.lt(&z) => "lt", "dtype c128 is not accepted";
+        z.erf() => "erf", "dtype c128 is not accepted", "it takes f32, f64";
         z.floor() => "floor", "dtype c128";
         a.gt(0.0).select(&b, 0.0) => "select", "[2,3]", "[4]", "do not broadcast";
         a.gt(0.0).select(&a, &b) => "select", "do not broadcast";
@@ -109,7 +109,7 @@ fn movement() {
         a.expand([-1, 2, 3]) => "expand", "-1 only for existing axes";
         a.permute([0]) => "permute", "each of the 2 axes once";
         a.permute([0, 0]) => "permute", "axis 0 is out of range or repeated";
-        a.transpose(0, 2) => "transpose", "axis 2", "-2..=1 fit";
+        a.transpose(0, 2) => "transpose", "axis 2", "valid are -2..=1";
         a.unsqueeze(4) => "unsqueeze", "axis 4";
         a.squeeze(2) => "squeeze", "axis 2";
         a.flatten(1, 0) => "flatten", "must not be after";
@@ -146,7 +146,7 @@ fn indices() {
     let a = count(&[2, 3]);
     let mask = |n: usize| Tensor::from(vec![true; n]);
     fail! {
-        a.at(2) => "index", "index 2 is out of range for extent 2", "-2..=1 fit", "f32[2,3]";
+        a.at(2) => "index", "index 2 is out of range for extent 2", "valid are -2..=1", "f32[2,3]";
         a.at(-3) => "index", "index -3";
         a.at((0, usize::MAX)) => "index", "extent 3";
         a.at((0, 0, 0)) => "index", "3 entries for 2 axes";
@@ -372,9 +372,9 @@ fn transforms_and_control_flow() {
         gradus_tensor::vjp(&[&x], exp).and_then(|(_, pull)| pull(&[&x, &x])) => "cotangents", "must be [f32[2,3]]";
         gradus_tensor::vmap(&[&x], &[], exp) => "0 batch axes must be 1";
         gradus_ir::reference::evaluate(&graph, &[]) => "inputs [] must be [f32[2,3], i64[2]]";
-        scan(&[&x], &[], five, |_, _| (vec![], vec![])) => "0 carries must be 1, the number of initial carries";
+        scan(&[&x], &[], five, |_, _| (vec![], vec![])) => "returns 0 carries; it must return 1, one per initial carry";
         scan(&[&x], &[], five, |c, _| (two(c), vec![])) => "2 carries must be 1";
-        scan(&[&x], &[], plain, |c, _| (one(c), vec![])) => "the length must be that of the inputs";
+        scan(&[&x], &[], plain, |c, _| (one(c), vec![])) => "the length must be the extent of the inputs";
         scan(&[&x], &[&x, &n.at(..1)], plain, |c, _| (one(c), vec![])) => "input 1 of type i64[1] must have a leading axis of extent 2";
         cond(&yes, &[&x], one, two) => "branch 1 gives [f32[2,3]]", "all branches must give the same types";
         switch(&n.at(0), &[&x], &[]) => "at least one branch";

@@ -109,7 +109,7 @@ fn integers_and_booleans_as_targets() {
 #[test]
 fn ids_that_do_not_fit() {
     let table = Tensor::from([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
-    refused(&embedding(&table, &table, None), "embedding", &["ids are integers"]);
+    refused(&embedding(&table, &table, None), "embedding", &["ids must be integers"]);
     let ids = Tensor::from([0i64, 2]);
     refused(&embedding(&ids, &table, Some(3)), "embedding", &["padding_idx 3", "a table of 3 rows"]);
     refused(&embedding(&ids, &Tensor::zeros([]), None), "embedding", &["has no rows"]);
@@ -117,7 +117,7 @@ fn ids_that_do_not_fit() {
         refused(&embedding(&Tensor::from([0, bad]), &table, None), "embedding", &["out of range"]);
         refused(&Tensor::from([0, bad]).one_hot(3), "one_hot", &["number of classes, 3"]);
     }
-    refused(&table.one_hot(3), "one_hot", &["classes are integers"]);
+    refused(&table.one_hot(3), "one_hot", &["classes must be integers"]);
     assert_eq!(f64s(&embedding(&ids, &table, Some(-1))), [1.0, 2.0, 5.0, 6.0]);
 }
 

@@ -167,7 +167,7 @@ fn compiled_functions_take_arguments_by_name() {
     assert!(text(run(&[("a", &a), ("c", &b)])).contains("argument `c` is unknown"));
     assert!(text(run(&[("a", &a), ("a", &a), ("b", &b)])).contains("argument `a` occurs twice"));
     let e = minus.run(&[&a, &Tensor::from([1.0])]).unwrap_err().to_string();
-    assert!(e.contains("compiled for (a: f64[2], b: f64[2])"), "{e}");
+    assert!(e.contains("compiled: (a: f64[2], b: f64[2])"), "{e}");
     let f = jit(|v: &[Tensor]| &v[0] - &v[1]).names(&["a", "b"]);
     assert_eq!(f.call_named(&[("b", &b), ("a", &a)]).unwrap()[0].to_vec::<f64>().unwrap(), [3.0, 4.0]);
     assert_eq!(f.compiled(&[&a, &b]).unwrap().names(), ["a", "b"]);

@@ -93,7 +93,7 @@ fn loaded(number: u32) -> Result<Arc<Loaded>> {
 
 /// Makes the error for a value that is requested synchronously.
 fn cannot_wait() -> Error {
-    Error::device(NAME, "cannot be waited for in a page; read the tensor with `await tensor.data()`")
+    Error::device(NAME, "cannot wait for a result in a web page; read the tensor with `await tensor.data()`")
 }
 
 impl Device for WebGpu {

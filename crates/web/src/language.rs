@@ -53,7 +53,7 @@ fn lowered(source: Source, request: &Request) -> Result<(Program, Lowered, BTree
     let program = Program::parse(source)?;
     let mut inputs: BTreeMap<Name, Tensor> = BTreeMap::new();
     for row in request.list("inputs")? {
-        let name = row["name"].as_str().ok_or_else(|| wrong("name", row, "a text"))?;
+        let name = row["name"].as_str().ok_or_else(|| wrong("name", row, "a string"))?;
         inputs.insert(name.into(), tensor(number(&row["id"], "id")?)?);
     }
     let mut wanted: Vec<Name> =

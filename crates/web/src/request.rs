@@ -47,7 +47,7 @@ impl Request {
 
     pub(crate) fn text(&self, name: &str) -> Result<String> {
         let text = self.field(name).as_str();
-        text.map(str::to_string).ok_or_else(|| wrong(name, self.field(name), "a text"))
+        text.map(str::to_string).ok_or_else(|| wrong(name, self.field(name), "a string"))
     }
 
     pub(crate) fn number(&self, name: &str) -> Result<u32> {

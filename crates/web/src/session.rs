@@ -82,7 +82,7 @@ fn call_page(number: u32, ins: &[Tensor]) -> Result<Vec<Tensor>> {
     let request = json!({"args": keep_all(ins.iter().cloned())?});
     let answer = page()?.callback(number, &request.to_string());
     let answer: Value =
-        serde_json::from_str(&answer).map_err(|e| Error::value("an answer", e.to_string()))?;
+        serde_json::from_str(&answer).map_err(|e| Error::value("the response of the page", e.to_string()))?;
     if let Some(message) = answer["error"]["message"].as_str() {
         return Err(Error::trace(message));
     }
@@ -152,7 +152,7 @@ pub(crate) fn answer(verb: &str, request: &Request) -> Result<Value, Fault> {
         "save" => {
             let mut named = Vec::new();
             for row in request.list("tensors")? {
-                let name = row["name"].as_str().ok_or_else(|| wrong("name", row, "a text"))?;
+                let name = row["name"].as_str().ok_or_else(|| wrong("name", row, "a string"))?;
                 named.push((name.to_string(), tensor(number(&row["id"], "id")?)?));
             }
             give(safetensors::to_bytes(&named, &Default::default())?)?

@@ -109,7 +109,7 @@ fn compiled(request: &Request) -> Result<Rc<Jit<Function>>> {
 fn train(request: &Request) -> Result<u32> {
     let mut parameters = Vec::new();
     for row in request.list("parameters")? {
-        let name = row["name"].as_str().ok_or_else(|| wrong("name", row, "a text"))?;
+        let name = row["name"].as_str().ok_or_else(|| wrong("name", row, "a string"))?;
         parameters.push((name.to_string(), tensor(number(&row["id"], "id")?)?));
     }
     let device = parameters.first().map(|(_, p)| p.device()).unwrap_or_default();

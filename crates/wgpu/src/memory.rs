@@ -241,7 +241,8 @@ impl Context {
         let limit = self.binding();
         if bytes > limit {
             let why = format!(
-                "the temporaries of a program take {bytes} bytes, more than its largest binding of {limit} bytes; use smaller batches, or compute on the cpu"
+                "the temporaries of a program take {bytes} bytes, more than the device's largest binding of \
+                 {limit} bytes; use smaller batches, or compute on the cpu"
             );
             return Err(self.error(why));
         }
@@ -275,7 +276,8 @@ impl Context {
     pub(crate) fn too_large(&self, what: &str, bytes: usize) -> Error {
         let limit = self.binding();
         self.error(format!(
-            "{what} of {bytes} bytes is larger than its largest binding of {limit} bytes; split the tensor, or compute on the cpu"
+            "{what} of {bytes} bytes is larger than the device's largest binding of {limit} bytes; \
+             split the tensor, or compute on the cpu"
         ))
     }
 

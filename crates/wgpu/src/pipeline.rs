@@ -34,8 +34,9 @@ struct Work {
 #[derive(Default)]
 struct Waiting {
     pipelines: VecDeque<Arc<Pipeline>>,
-    /// The number of threads, and the number of those that wait for kernels.
+    /// The number of threads.
     threads: usize,
+    /// The number of threads that wait for kernels.
     idle: usize,
 }
 
@@ -208,7 +209,7 @@ impl Pipeline {
             disk.into_iter().for_each(DiskCache::note);
         }
         made.map_err(|fault| match fault {
-            Fault::Memory => "there is not enough memory to compile a kernel".to_string(),
+            Fault::Memory => "does not have enough memory to compile a kernel".to_string(),
             Fault::Refused(why) => format!("rejects a kernel: {why}"),
         })
     }

@@ -154,7 +154,7 @@ impl Loaded {
         for (a, &b) in arguments.iter().zip(&program.inputs) {
             let (buffer, bytes) = (&program.buffers[b], program.buffers[b].bytes());
             if a.offset.saturating_add(bytes) > a.storage.len_bytes() {
-                let why = format!("has less than {bytes} bytes from byte {} on", a.offset);
+                let why = format!("has fewer than {bytes} bytes after its offset of {} bytes", a.offset);
                 return Err(Error::value("an argument", why));
             }
             if !a.offset.is_multiple_of(buffer.dtype.size()) {

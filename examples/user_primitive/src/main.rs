@@ -66,7 +66,7 @@ fn main() -> Result<()> {
     let wrong = rot90(&Tensor::from([1.0]), 1).check().unwrap_err().to_string();
     assert!(wrong.starts_with("user_rot90: axis 1 is out of range") && wrong.contains("main.rs"), "{wrong}");
     let wrong = cube(&Tensor::from([1i64])).check().unwrap_err().to_string();
-    assert!(wrong.starts_with("user_cube: dtype i64 does not fit; it takes floats"), "{wrong}");
+    assert!(wrong.starts_with("user_cube: dtype i64 is not accepted; it takes floats"), "{wrong}");
     println!("two primitives from outside, in every mode:\n{text}");
     Ok(())
 }

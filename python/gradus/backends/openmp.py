@@ -1,4 +1,4 @@
-"""A library that PyTorch may use on CPUs; kernels here are the package's own."""
+"""OpenMP, a library that PyTorch may use on CPUs. Gradus has its own kernels and does not use it."""
 
 
 def is_available():

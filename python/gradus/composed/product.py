@@ -53,7 +53,7 @@ def multi_dot(tensors):
 
 
 def chain_matmul(*matrices):
-    """`multi_dot` of separate arguments."""
+    """Computes `multi_dot` of its arguments."""
     return multi_dot(matrices)
 
 
@@ -123,5 +123,5 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 
 
 def ger(input, vec2):
-    """`outer`."""
+    """Computes the outer product, as `outer` does."""
     return input.outer(vec2)

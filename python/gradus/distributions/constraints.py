@@ -13,7 +13,7 @@ class Constraint:
         self._text, self._check, self.event_dim, self.is_discrete = text, check, event_dim, is_discrete
 
     def check(self, value):
-        """Returns where it is satisfied."""
+        """Returns a tensor of booleans: true where the condition is satisfied."""
         return self._check(value)
 
     def __repr__(self):
@@ -21,7 +21,7 @@ class Constraint:
 
 
 def independent(base, dims):
-    """Returns a condition that holds if another holds along all of the last axes."""
+    """Returns the condition that another condition holds for all elements of the last `dims` axes."""
 
     def check(value):
         found = base.check(value)
@@ -31,32 +31,32 @@ def independent(base, dims):
 
 
 def greater_than(low):
-    """Above a bound."""
+    """Returns the condition that a value is greater than `low`."""
     return Constraint(f"GreaterThan(lower_bound={low})", lambda x: x > low)
 
 
 def greater_than_eq(low):
-    """Not below a bound."""
+    """Returns the condition that a value is at least `low`."""
     return Constraint(f"GreaterThanEq(lower_bound={low})", lambda x: x >= low)
 
 
 def less_than(high):
-    """Below a bound."""
+    """Returns the condition that a value is less than `high`."""
     return Constraint(f"LessThan(upper_bound={high})", lambda x: x < high)
 
 
 def interval(low, high):
-    """Between two bounds."""
+    """Returns the condition that a value is at least `low` and at most `high`."""
     return Constraint(f"Interval(lower_bound={low}, upper_bound={high})", lambda x: (x >= low) & (x <= high))
 
 
 def half_open_interval(low, high):
-    """From a bound to below another."""
+    """Returns the condition that a value is at least `low` and less than `high`."""
     return Constraint(f"HalfOpenInterval(lower_bound={low}, upper_bound={high})", lambda x: (x >= low) & (x < high))
 
 
 def integer_interval(low, high):
-    """Integers between two bounds."""
+    """Returns the condition that a value is an integer, at least `low` and at most `high`."""
     check = lambda x: (x % 1 == 0) & (x >= low) & (x <= high)  # noqa: E731
     return Constraint(f"IntegerInterval(lower_bound={low}, upper_bound={high})", check, is_discrete=True)
 

@@ -83,7 +83,7 @@ pub(crate) fn render(
                 if words.contains(&"picture") {
                     count += 1;
                     let picture = pictures.of_text(file, count, &code, Show::of(&words))?;
-                    events.push(Event::Html(figure(&up, &picture, "the program above, drawn").into()));
+                    events.push(Event::Html(figure(&up, &picture, "drawing of the program above").into()));
                 }
                 while !matches!(parsed[at], Event::End(TagEnd::CodeBlock)) {
                     at += 1;

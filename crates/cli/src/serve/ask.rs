@@ -95,7 +95,7 @@ impl<'a> Body<'a> {
     fn bias(&self, vocabulary: usize) -> RequestResult<Vec<(i64, f64)>> {
         let Some(value) = self.get("logit_bias") else { return Ok(Vec::new()) };
         let wrong =
-            || ApiError::field("logit_bias", "must map numbers of tokens to numbers from -100 to 100");
+            || ApiError::field("logit_bias", "must map at most 4096 token ids to numbers from -100 to 100");
         let map = value.as_object().filter(|m| m.len() <= 4096).ok_or_else(wrong)?;
         let each = |(token, bias): (&String, &Json)| {
             let token = token.parse::<i64>().ok().filter(|t| (0..vocabulary as i64).contains(t))?;
@@ -214,13 +214,13 @@ pub(crate) fn read(
 fn messages(body: &Body<'_>, language: &Language) -> RequestResult<Arc<Vec<i64>>> {
     let wrong = |why: &str| ApiError::field("messages", why);
     let all = body.get("messages").and_then(Json::as_array).filter(|m| !m.is_empty());
-    let all = all.ok_or_else(|| wrong("must be a list of messages, at least one"))?;
+    let all = all.ok_or_else(|| wrong("must be a non-empty list of messages"))?;
     let mut messages = Vec::new();
     for m in all {
         let role = match m["role"].as_str() {
             Some(role @ ("system" | "user" | "assistant")) => role,
             Some("developer") => "system",
-            _ => return Err(wrong("must have the roles system, developer, user or assistant")),
+            _ => return Err(wrong("must contain only the roles system, developer, user and assistant")),
         };
         let content = match &m["content"] {
             Json::String(text) => text.clone(),
@@ -229,9 +229,9 @@ fn messages(body: &Body<'_>, language: &Language) -> RequestResult<Arc<Vec<i64>>
                     (p["type"] == "text").then(|| p["text"].as_str()).flatten().map(str::to_string)
                 };
                 let parts: Option<Vec<String>> = parts.iter().map(text).collect();
-                parts.ok_or_else(|| wrong("must have text as content"))?.concat()
+                parts.ok_or_else(|| wrong("must contain only text content"))?.concat()
             }
-            _ => return Err(wrong("must have text as content")),
+            _ => return Err(wrong("must contain only text content")),
         };
         messages.push(Message::new(role, content));
     }
@@ -244,8 +244,10 @@ fn messages(body: &Body<'_>, language: &Language) -> RequestResult<Arc<Vec<i64>>
 
 /// Encodes the prompts: a text or a list of texts, tokens or a list of lists of tokens.
 fn prompts(body: &Body<'_>, language: &Language) -> RequestResult<Vec<Arc<Vec<i64>>>> {
-    let wrong =
-        || ApiError::field("prompt", "must be text, texts, tokens, or lists of tokens of the vocabulary");
+    let wrong = || {
+        let why = "must be a string, a list of strings, a list of tokens of the vocabulary, or a list of such lists";
+        ApiError::field("prompt", why)
+    };
     let tokens = |all: &[Json]| -> Option<Vec<i64>> {
         let known = 0..language.vocabulary_size as i64;
         all.iter().map(|t| t.as_i64().filter(|t| known.contains(t))).collect()

@@ -84,7 +84,7 @@ impl Metrics {
             ("prompt_tokens_total", "counter", "Tokens of prompts.", &self.prompt_tokens),
             ("generated_tokens_total", "counter", "Generated tokens.", &self.generated_tokens),
             ("cancelled_total", "counter", "Requests whose client disconnected.", &self.cancelled),
-            ("engine_restarts_total", "counter", "Restarts of the engine after a fault.", &self.restarts),
+            ("engine_restarts_total", "counter", "Restarts of the engine after a failure.", &self.restarts),
             ("connections", "gauge", "Open connections.", &self.connections),
             ("requests_open", "gauge", "Requests that are being answered.", &self.busy),
             ("waiting", "gauge", "Texts that wait for a slot.", &self.waiting),

@@ -22,7 +22,7 @@ pub(crate) fn optimizer(keys: &mut Keys, parameters: Parameters, steps: u64) -> 
     }
     if let Some(decay) = own.maybe_number("average")? {
         if !(0.0..1.0).contains(&decay) {
-            return Err(own.fault("average", &format!("is {decay}, not a number from 0 to below 1")));
+            return Err(own.fault("average", &format!("is {decay}; must be at least 0 and below 1")));
         }
         optimizer = optimizer.average(decay);
     }

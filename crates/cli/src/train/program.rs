@@ -117,9 +117,10 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     }
     let batched = own.names("batched")?;
     if let Some(other) = batched.iter().find(|n| !ready.inputs.contains_key(n.as_str())) {
-        return Err(
-            own.fault("batched", &format!("contains `{other}`, which is not one of the given inputs"))
-        );
+        return Err(own.fault(
+            "batched",
+            &format!("contains `{other}`; it must list inputs with data that are not trained"),
+        ));
     }
     let counted =
         batched.iter().filter_map(|n| ready.inputs.get(n.as_str())).map(|t| t.shape().first().copied());

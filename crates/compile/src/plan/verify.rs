@@ -109,7 +109,9 @@ impl Plan {
                 };
                 condition.check_type(output, DType::Bool, 1)?;
                 if !same || body.outputs.len() + shared != c.ins.len() {
-                    return Err("a while loop changes the type of a carry".into());
+                    return Err(
+                        "the operands, condition and body of a while loop have different types".into()
+                    );
                 }
                 self.passes(c, body, &[], |k| c.ins.get(k).copied(), 1)
             }
@@ -172,18 +174,19 @@ impl Plan {
     }
 
     /// Checks that the operands and results of a control step match the inputs and outputs of `plan`. Operands from
-    /// index `whole[0]` on, and results from index `whole[1]` on, are stacks of `length` slices, of which the plan
+    /// index `first_stacked[0]` on, and results from index `first_stacked[1]` on, are stacks of `length` slices, of which the plan
     /// takes or returns one. The other operands and results match completely.
     fn passes(
         &self,
         c: &Control,
         plan: &Plan,
-        whole: &[usize],
+        first_stacked: &[usize],
         operand: impl Fn(usize) -> Option<usize>,
         length: usize,
     ) -> Result<(), String> {
         plan.verify().map_err(|e| e.to_string())?;
-        let parts = |side: usize, k: usize| if whole.get(side).is_some_and(|w| k >= *w) { length } else { 1 };
+        let parts =
+            |side: usize, k: usize| if first_stacked.get(side).is_some_and(|w| k >= *w) { length } else { 1 };
         for (k, &inner) in plan.inputs.iter().enumerate() {
             let outer = operand(k).ok_or_else(|| format!("input {k} of a plan has no operand"))?;
             let own = &plan.buffers[inner];
@@ -238,6 +241,7 @@ pub(crate) fn reaches(
     if inside && own == dtype {
         Ok(())
     } else {
-        Err(format!("{own}[{numel}] is used as {dtype} at {ends:?}"))
+        let at = ends.map_or(String::new(), |(low, high)| format!(" at {low}..={high}"));
+        Err(format!("{own}[{numel}] is accessed as {dtype}{at}"))
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn rules() -> Vec<Rule> {
     vec![
         Rule::exact(
             "movement without effect",
-            "reshape, permute, broadcast, slice, flip, pad, concat that keep x = x",
+            "f(x) = x for a reshape, permute, broadcast, slice, flip, pad or concat that changes nothing",
             identity,
         ),
         Rule::exact("reshape twice", "reshape(reshape(x)) = reshape(x)", reshape_twice),

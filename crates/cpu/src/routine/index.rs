@@ -152,7 +152,7 @@ unsafe fn write_each<T: Element>(
     // SAFETY: `T` is the element type of the operand's dtype.
     let updates = unsafe { call.operand::<T>(2) };
     let spans = n.div_ceil(SPAN);
-    let (ends, order) = by_span(call, index, spans);
+    let (starts, order) = by_span(call, index, spans);
     call.parts(spans, SPAN * size_of::<T::Carrier>(), |from, to| {
         let mut sums: Vec<T::Carrier> = std::iter::repeat_n(T::Carrier::default(), SPAN).collect();
         for span in from..to {
@@ -167,8 +167,8 @@ unsafe fn write_each<T: Element>(
                 *sum = combine(*sum, updates[u].up());
             };
             match &order {
-                Some(order) => order[ends[span]..ends[span + 1]].iter().for_each(|u| update(*u as usize)),
-                None => (ends[span]..ends[span + 1]).for_each(update),
+                Some(order) => order[starts[span]..starts[span + 1]].iter().for_each(|u| update(*u as usize)),
+                None => (starts[span]..starts[span + 1]).for_each(update),
             }
             for (k, sum) in sums[..count].iter().enumerate() {
                 // SAFETY: the element exists, and its span belongs to this task.
@@ -202,16 +202,16 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
             sorted.fetch_and(rising, Ordering::Relaxed);
         }
     });
-    let (mut ends, mut next) = (Vec::with_capacity(spans + 1), 0);
+    let (mut starts, mut next) = (Vec::with_capacity(spans + 1), 0);
     for span in 0..spans {
-        ends.push(next);
+        starts.push(next);
         for count in counts.iter_mut().skip(span).step_by(spans) {
             next += std::mem::replace(count, next);
         }
     }
-    ends.push(next);
+    starts.push(next);
     if sorted.into_inner() {
-        return (ends, None);
+        return (starts, None);
     }
     let mut order = vec![0u32; index.len()];
     let (shared_counts, out) = (Elements(counts.as_mut_ptr()), Elements(order.as_mut_ptr()));
@@ -227,7 +227,7 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
             }
         }
     });
-    (ends, Some(order))
+    (starts, Some(order))
 }
 
 /// Copies the base, then combines each slice with its updates, in order. The task that owns the first update of a slice

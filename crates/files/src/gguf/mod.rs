@@ -236,7 +236,9 @@ impl<'a> Cursor<'a> {
         let n = self.u64()?;
         match usize::try_from(n).ok().filter(|n| *n <= self.left() / bytes) {
             Some(n) => Ok(n),
-            None => Err(format!("states {n} {what}, more than its {} remaining bytes can hold", self.left())),
+            None => {
+                Err(format!("declares {n} {what}, more than its {} remaining bytes can hold", self.left()))
+            }
         }
     }
 
@@ -281,7 +283,7 @@ impl<'a> Cursor<'a> {
             Kind::Array => {
                 let kind = self.kind()?;
                 if depth == MAX_DEPTH {
-                    return Err(format!("has more than {MAX_DEPTH} arrays inside of each other"));
+                    return Err(format!("nests arrays more than {MAX_DEPTH} deep"));
                 }
                 let n = self.count(kind.least_bytes(), "values in an array")?;
                 self.values += n;
@@ -355,7 +357,7 @@ fn header(all: &[u8]) -> Parsed<(Metadata, Vec<Info>)> {
     // A table entry has at least a name, the number of axes, a format and an offset.
     let tensors = c.count(24, "tensors")?;
     if tensors > MAX_TENSORS {
-        return Err(format!("states {tensors} tensors; at most {MAX_TENSORS} are allowed"));
+        return Err(format!("declares {tensors} tensors; at most {MAX_TENSORS} are allowed"));
     }
     let entries = c.count(13, "metadata entries")?;
     let metadata = c.metadata(entries)?;

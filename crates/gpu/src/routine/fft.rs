@@ -230,7 +230,7 @@ fn chirp(call: &mut Call<'_>, lines: Lines, inverse: bool) -> Result<Vec<Launch>
         let from = at(b, &line, &own, x);
         let value = load(b, x, &from);
         let value = b.value(value);
-        let turn = square_root(b, &own, &n, inverse);
+        let turn = chirp_factor(b, &own, &n, inverse);
         let value = product(b, &value, &turn);
         Ok(b.value(format!(
             "vec2<f32>(select(0.0f, {value}.x, {inside}), select(0.0f, {value}.y, {inside}))"
@@ -243,7 +243,7 @@ fn chirp(call: &mut Call<'_>, lines: Lines, inverse: bool) -> Result<Vec<Launch>
         let back = b.value(format!("min({0}, {1} - {0})", flat.text(), m.text()));
         let inside = b.value(format!("{back} < {}", n.text()));
         let own = Int::Text(b.value(format!("select(0u, {back}, {inside})")));
-        let turn = square_root(b, &own, &n, !inverse);
+        let turn = chirp_factor(b, &own, &n, !inverse);
         Ok(b.value(format!("vec2<f32>(select(0.0f, {turn}.x, {inside}), select(0.0f, {turn}.y, {inside}))")))
     })?);
     all.extend(passes(call, [kernel, transformed, own_spare], one, &factors, false)?);
@@ -265,7 +265,7 @@ fn chirp(call: &mut Call<'_>, lines: Lines, inverse: bool) -> Result<Vec<Launch>
         let from = b.int(from);
         let value = load(b, c, &from);
         let value = b.value(value);
-        let turn = square_root(b, &k, &n, inverse);
+        let turn = chirp_factor(b, &k, &n, inverse);
         let value = product(b, &value, &turn);
         let share = b.parameter(Word::Value((1.0 / padded as f32).to_bits()));
         Ok(b.value(format!(
@@ -276,7 +276,7 @@ fn chirp(call: &mut Call<'_>, lines: Lines, inverse: bool) -> Result<Vec<Launch>
 }
 
 /// Returns the chirp `exp(∓πi k² / n)` for `k < n`.
-fn square_root(b: &mut Build<'_>, k: &Int, n: &Int, inverse: bool) -> String {
+fn chirp_factor(b: &mut Build<'_>, k: &Int, n: &Int, inverse: bool) -> String {
     let twice = b.int(n.times(&Int::Literal(2)));
     let square = b.int(k.times(k).modulo(&twice));
     root(b, &square, &twice, inverse)

@@ -42,6 +42,7 @@ fn slice_of(stack: &Aval) -> Aval {
     stack.with_shape(&stack.shape[1..])
 }
 
+/// Returns the number of differentiable values.
 fn differentiable(types: &[Aval]) -> usize {
     types.iter().filter(|a| a.dtype.is_differentiable()).count()
 }
@@ -73,7 +74,10 @@ impl Primitive for Scan {
         let (takes, gives) = (self.body.input_avals(), self.body.output_avals());
         arity(ins, takes.len())?;
         if ins.len() < self.shared + self.carries || gives.len() < self.carries {
-            return Err(Error::value("the step", "has fewer inputs or outputs than it has carries"));
+            return Err(Error::value(
+                "the step",
+                "needs an input per shared operand and per carry, and an output per carry",
+            ));
         }
         let (shared, carries, xs) = self.split(ins);
         for (k, x) in xs.iter().enumerate() {
@@ -86,7 +90,7 @@ impl Primitive for Scan {
         }
         let given: Vec<Aval> = shared.iter().chain(carries).cloned().chain(xs.iter().map(slice_of)).collect();
         if given != takes {
-            return Err(Error::shape(message!("the step takes ", takes), message!("and is given ", given)));
+            return Err(Error::shape(message!("the step takes ", takes), message!("but is given ", given)));
         }
         if gives[..self.carries] != *carries {
             let why = message!("and gives ", &gives[..self.carries], ": a carry keeps its type");

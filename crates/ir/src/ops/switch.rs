@@ -105,7 +105,7 @@ impl Primitive for Switch {
             if from[..] != ins[1..] {
                 return Err(Error::shape(
                     message!("branch ", k, " takes ", from),
-                    message!("and is given ", &ins[1..]),
+                    message!("but is given ", &ins[1..]),
                 ));
             }
             if to != first.output_avals() {

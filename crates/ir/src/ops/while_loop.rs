@@ -67,7 +67,7 @@ impl Primitive for While {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
         for (what, graph) in [("the condition", &self.condition), ("the step", &self.body)] {
             if graph.input_avals() != ins {
-                let why = message!("and is given ", ins);
+                let why = message!("but is given ", ins);
                 return Err(Error::shape(message!(what, " takes ", graph.input_avals()), why));
             }
         }

@@ -13,7 +13,7 @@ mod movement;
 mod pointwise;
 mod strides;
 
-pub use crate::size::{MAX_BYTES, reserve};
+pub use crate::size::{MAX_BYTES, check_bytes};
 pub use combine::Combined;
 pub use strides::Offsets;
 
@@ -123,7 +123,7 @@ fn apply_exact<'l>(
     outs: &[Aval],
     live: Option<&'l Live>,
 ) -> Result<Vec<Value<'l>>> {
-    size::reserve(carried(outs)).map_err(|e| e.in_op(op.name(), avals))?;
+    size::check_bytes(carried(outs)).map_err(|e| e.in_op(op.name(), avals))?;
     let literals = |ins: &[Value<'l>]| ins.iter().map(|v| (**v).clone()).collect::<Vec<Literal>>();
     let one = |(data, aval): (Data, &Aval)| Literal::new(aval.clone(), wrapped(data, aval.dtype));
     let results = match op.def().form(avals) {

@@ -65,7 +65,10 @@ impl Callee {
             return self.plain(args, s, around);
         };
         let Some((g, args)) = args.split_last() else {
-            return Err(Error::value(self.name().to_string(), "needs a cotangent as last argument"));
+            return Err(Error::value(
+                self.name().to_string(),
+                "takes a cotangent as its last argument; none is given",
+            ));
         };
         let before = Callee { order: order - 1, ..self.clone() };
         // The cotangent has the indices of the left side of the line that calls the function.

@@ -533,10 +533,10 @@ const GENERATED: [&str; 14] = [
 pub(crate) fn taken(name: &str, is_function: bool, program: &Program) -> Option<String> {
     let generated = if is_function { &GENERATED[..] } else { &GENERATED[..3] };
     if generated.contains(&name) {
-        return Some(format!("`{name}` is a builtin that lines of gradients call"));
+        return Some(format!("`{name}` is a builtin that gradient equations call; choose another name"));
     }
     let of = name.strip_suffix("_grad")?;
-    find(of, program).map(|_| format!("`{name}` is the derivative of `{of}`, which lines of gradients call"))
+    find(of, program).map(|_| format!("`{name}` is the derivative of `{of}`, which gradient equations call"))
 }
 
 /// Returns the name of the cotangent parameter of a derivative of this order.

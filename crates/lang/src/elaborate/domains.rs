@@ -192,9 +192,9 @@ impl Domains {
     pub(crate) fn check(&self, faults: &mut Vec<Diagnostic>) {
         for domain in &self.all {
             if let (Some(named), Some((_, numbered))) = (domain.named_at, domain.least) {
-                let what = "a symbol and an integer are arguments at positions that share a domain";
-                let fault = Diagnostic::error(named, what).and(numbered, "an integer here");
-                faults.push(fault.help("write symbols at all of them, or integers"));
+                let what = "positions that share a domain have a symbol and an integer as arguments";
+                let fault = Diagnostic::error(named, what).and(numbered, "the integer");
+                faults.push(fault.help("use only symbols or only integers at these positions"));
             }
         }
     }

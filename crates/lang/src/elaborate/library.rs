@@ -103,7 +103,7 @@ impl Program {
             return;
         }
         if self.sources.len() > MAX_IMPORTS {
-            faults.push(Diagnostic::error(span, format!("more than {MAX_IMPORTS} texts are imported")));
+            faults.push(Diagnostic::error(span, format!("cannot import more than {MAX_IMPORTS} files")));
             return;
         }
         let text = match imports.loader.load(path) {

@@ -32,7 +32,7 @@ pub(crate) fn fits(extents: &[usize]) -> Result<()> {
         return Ok(());
     }
     let each: Vec<String> = extents.iter().map(usize::to_string).collect();
-    let why = format!("has more elements than the {MAX_ELEMENTS} that are allowed");
+    let why = format!("exceeds the limit of {MAX_ELEMENTS}");
     Err(Error::value(format!("a value of {} elements", each.join("×")), why))
 }
 

@@ -132,7 +132,8 @@ impl Shape {
         let length = match tuning.length {
             Some(length) => length,
             None if longest > context => {
-                let why = format!("is more than the model's context of {context}; shorten the texts");
+                let why =
+                    format!("is longer than the model's context of {context} positions; shorten the texts");
                 return Err(Error::value(format!("a text of {longest} positions"), why));
             }
             None => longest.next_multiple_of(GRAIN).min(context),

@@ -87,7 +87,7 @@ impl LoraSlot {
             let (a, b, rank) = (lora.a.shape(), lora.b.shape(), lora.rank());
             if a[..] != [rank, self.inputs()] || b[..] != [self.outputs(), rank] {
                 let why = format!(
-                    "do not fit a map from {} to {} features: `[rank, {}]` and `[{}, rank]` do",
+                    "do not fit a map from {} to {} features; they must be `[rank, {}]` and `[{}, rank]`",
                     self.inputs(),
                     self.outputs(),
                     self.inputs(),

@@ -36,8 +36,8 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
     }
     // Checks operands too: a broadcast operand takes no memory, but a loop over more elements than memory
     // could hold would not end.
-    size::reserve_values(&avals)?;
-    size::reserve_values(&outs)?;
+    size::check_values(&avals)?;
+    size::check_values(&outs)?;
     let device = device_for(ins)?;
     if !device.is_cpu() {
         outs.iter().try_for_each(|out| device.takes(out.dtype))?;
@@ -116,8 +116,8 @@ pub(crate) fn ready_of(op: &Op, device: Device, ins: &[Data]) -> Result<Option<(
     if matches!(op.def().form(&avals), Form::View(_) | Form::Pointwise(Scalar::Identity) | Form::Reshape) {
         return Ok(None);
     }
-    size::reserve_values(&avals)?;
-    size::reserve_values(&outs)?;
+    size::check_values(&avals)?;
+    size::check_values(&outs)?;
     Ok(Some((ready(op, device, ins, &avals)?, outs)))
 }
 

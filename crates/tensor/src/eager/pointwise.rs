@@ -138,7 +138,7 @@ fn run_in<T: Pod>(
     number: fn(f64) -> T,
 ) -> Option<(Storage, &'static PointwisePlans)> {
     let n = first.aval.shape.numel();
-    size::reserve_elements(n, size_of::<T>()).ok()?;
+    size::check_elements(n, size_of::<T>()).ok()?;
     let (lanes, plans) = table.get(&address(op))?;
     let second = match second {
         Second::None => None,
@@ -243,7 +243,7 @@ impl<T: Pod> Steps<T> {
         if self.steps.len() > 1 && elements > MAX_ELEMENTS {
             return None;
         }
-        size::reserve_elements(elements, size_of::<T>()).ok()?;
+        size::check_elements(elements, size_of::<T>()).ok()?;
         let mut made = [const { None::<Storage> }; MAX_STEPS];
         for (k, (lanes, first, second)) in self.steps.iter().enumerate() {
             let read = |value: Value<T>| match value {

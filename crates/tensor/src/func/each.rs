@@ -72,7 +72,7 @@ pub(crate) fn check_memory(x: &Tensor, size: &[usize]) -> Result<()> {
     // Per position: a bin (two numbers), an index and a weight, 8 bytes each.
     let tables = size.iter().try_fold(0_usize, |n, &m| n.checked_add(m.checked_mul(32)?));
     let bytes = all.zip(tables).and_then(|(a, t)| a.checked_add(t));
-    gradus_ir::reference::reserve(bytes.unwrap_or(usize::MAX))
+    gradus_ir::reference::check_bytes(bytes.unwrap_or(usize::MAX))
 }
 
 /// Returns the first operand that has failed.

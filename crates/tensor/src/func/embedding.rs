@@ -15,7 +15,7 @@ pub fn embedding(ids: &Tensor, table: &Tensor, padding_idx: Option<i64>) -> Tens
     let ins = [table, ids];
     let fits = || -> Result<Option<i64>> {
         if ids.dtype().class() != Class::Int {
-            return Err(Error::dtype(ids.dtype(), "ids are integers"));
+            return Err(Error::dtype(ids.dtype(), "ids must be integers"));
         }
         let shape = table.shape();
         let Some(&rows) = shape.first() else {
@@ -54,13 +54,13 @@ impl Tensor {
         }
         let fits = || {
             if self.dtype().class() != Class::Int {
-                return Err(Error::dtype(self.dtype(), "classes are integers"));
+                return Err(Error::dtype(self.dtype(), "classes must be integers"));
             }
             if !self.is_traced() && !crate::trace::is_tracing() && self.device().is_cpu() {
                 let ids = self.detach().to_dtype(DType::I64).to_vec::<i64>()?;
                 if ids.iter().any(|i| !(0..classes as i64).contains(i)) {
-                    let why = format!("is negative or not below the number of classes, {classes}");
-                    return Err(Error::value("an integer", why));
+                    let why = format!("is out of range; classes must be in 0..{classes}");
+                    return Err(Error::value("a class", why));
                 }
             }
             Ok(())

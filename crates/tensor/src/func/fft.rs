@@ -95,7 +95,7 @@ impl Tensor {
         let find = || {
             let axis = resolve(axis, self.rank())?;
             match n.unwrap_or(self.shape()[axis]) {
-                n if n >= least => size::reserve_elements(n, DType::C128.size()).map(|()| (axis, n)),
+                n if n >= least => size::check_elements(n, DType::C128.size()).map(|()| (axis, n)),
                 n => Err(Error::value(
                     format!("a transform of {n} elements"),
                     format!("must be of at least {least}"),
@@ -257,7 +257,7 @@ impl Tensor {
     /// The frequencies of the elements of [`fft`](Tensor::fft) of `n` samples with spacing `d`, `f32`.
     #[track_caller]
     pub fn fftfreq(n: usize, d: f64) -> Tensor {
-        if let Err(e) = size::reserve_elements(n, 8) {
+        if let Err(e) = size::check_elements(n, 8) {
             return Tensor::refuse("fftfreq", &[], e);
         }
         let frequency = |k: usize| if k < n.div_ceil(2) { k as f64 } else { k as f64 - n as f64 };
@@ -267,7 +267,7 @@ impl Tensor {
     /// The frequencies of the elements of [`rfft`](Tensor::rfft) of `n` samples with spacing `d`, `f32`.
     #[track_caller]
     pub fn rfftfreq(n: usize, d: f64) -> Tensor {
-        if let Err(e) = size::reserve_elements(n, 8) {
+        if let Err(e) = size::check_elements(n, 8) {
             return Tensor::refuse("rfftfreq", &[], e);
         }
         frequencies((0..=n / 2).map(|k| k as f64).collect(), n, d)

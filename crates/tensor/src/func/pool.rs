@@ -202,11 +202,11 @@ fn plan(
     Ok((name, args, lead, spatial, slides))
 }
 
-/// Largest element of each window over the last `kernel.len()` axes, and its row-major position within these
-/// axes.
+/// Returns the largest element of each window over the last `kernel.len()` axes, and its row-major position within
+/// these axes.
 ///
-/// Of equal elements the first is chosen and receives the whole gradient; the first NaN counts as the
-/// maximum.
+/// If several elements of a window are equally large, the result is the first, and the gradient goes to it alone.
+/// If a window has NaN, the result is its first NaN.
 #[track_caller]
 pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> (Tensor, Tensor) {
     if x.error().is_some() {

@@ -301,8 +301,8 @@ pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Tensor {
             return Err(Error::shape(format!("extents {sa} and {sb}"), "must have at least two axes each"));
         };
         if sa[la + 1] != sb[lb + 1] {
-            let what = format!("vectors of {} and {}", sa[la + 1], sb[lb + 1]);
-            return Err(Error::shape(what, "have no distance; their last axes must be equal"));
+            let what = format!("vectors of extents {} and {}", sa[la + 1], sb[lb + 1]);
+            return Err(Error::shape(what, "have no distance; the last axes must have equal extents"));
         }
         let lead = |s: &[usize]| gradus_ir::Shape::from(s.to_vec());
         match lead(&sa[..la]).broadcast(&lead(&sb[..lb])) {

@@ -142,7 +142,7 @@ impl<'a> Arguments<'a> {
 
     pub(crate) fn text(&self, i: usize) -> Result<String> {
         let value = self.get(i);
-        value.as_str().map(str::to_string).ok_or_else(|| wrong("an argument", value, "a text"))
+        value.as_str().map(str::to_string).ok_or_else(|| wrong("an argument", value, "a string"))
     }
 
     pub(crate) fn dtype(&self, i: usize, default: DType) -> Result<DType> {

@@ -98,5 +98,5 @@ fn temporaries_in_several_buffers() {
     let request = Request { layouts: &[], keeps: &[], text: Text::Special };
     let error = small.program(&graph, &request).expect_err("too large");
     let text = error.to_string();
-    assert!(text.contains("12582912 bytes is larger than its largest binding of 8388608"), "{text}");
+    assert!(text.contains("12582912 bytes is larger than the device's largest binding of 8388608"), "{text}");
 }

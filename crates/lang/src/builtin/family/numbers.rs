@@ -55,9 +55,9 @@ pub(crate) static TABLE: &[Builtin] = &[
     pointwise("clamp", ANY, &[optional("min", Is::Number), optional("max", Is::Number)], |a, s| {
         let (min, max) = (s.optional("min"), s.optional("max"));
         // Integers stay integers if the bounds are integers.
-        let broken = min.into_iter().chain(max).any(|b| b.fract() != 0.0);
-        let whole = a[0].dtype().class() == Class::Int && broken;
-        if whole { a[0].to_dtype(s.float).clamp(min, max) } else { a[0].clamp(min, max) }
+        let has_fraction = min.into_iter().chain(max).any(|b| b.fract() != 0.0);
+        let needs_float = a[0].dtype().class() == Class::Int && has_fraction;
+        if needs_float { a[0].to_dtype(s.float).clamp(min, max) } else { a[0].clamp(min, max) }
     }),
     pointwise("square", ANY, NO, |a, _| a[0].square()),
     pointwise("frac", X, NO, |a, _| a[0].frac()),
@@ -89,17 +89,17 @@ pub(crate) static TABLE: &[Builtin] = &[
 ];
 
 /// Computes `1 / (1 + exp(-x / T))`, or the unit step if there is no temperature or `|T|` is at most 1e-9. `t` is the
-/// argument of the call, `outside` the temperature of the equation.
-fn sigmoid_at(x: &Tensor, t: Option<&Tensor>, outside: Option<f64>) -> Tensor {
+/// argument of the call, `of_equation` the temperature of the equation.
+fn sigmoid_at(x: &Tensor, t: Option<&Tensor>, of_equation: Option<f64>) -> Tensor {
     let hard = || x.gt(0.0).to_dtype(x.dtype());
-    match (t, outside) {
+    match (t, of_equation) {
         (None, None) => hard(),
         (None, Some(t)) if t.abs() <= 1e-9 => hard(),
         (None, Some(t)) => (x / t).sigmoid(),
         (Some(t), _) => {
-            let cold = t.abs().le(1e-9);
-            let safe = cold.select(&t.ones_like(), t);
-            cold.select(&hard(), &(x / &safe).sigmoid())
+            let is_zero = t.abs().le(1e-9);
+            let safe = is_zero.select(&t.ones_like(), t);
+            is_zero.select(&hard(), &(x / &safe).sigmoid())
         }
     }
 }

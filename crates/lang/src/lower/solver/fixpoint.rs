@@ -2,7 +2,7 @@
 //! facts only (semi-naive evaluation); numbers are repeated until they converge, and the run checks that they did.
 
 use super::closure::closed;
-use super::place::bare;
+use super::place::{bare, help_for_size};
 use super::rest::Watch;
 use super::{Solver, has_arithmetic};
 use crate::builtin::named::{Named, combined, identity};
@@ -117,6 +117,7 @@ impl<'a> Solver<'a> {
                         true => format!(
                             "declare it (axis {index} = …), or define the first step ({name}[…,*0] = …)"
                         ),
+                        false if key(place).is_none() => help_for_size(name),
                         false => format!("`{name}` depends on itself; declare the size: axis {index} = …"),
                     };
                     return Err(Diagnostic::error(place.span, what).help(help).into());

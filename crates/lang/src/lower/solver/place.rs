@@ -255,10 +255,7 @@ impl<'a> Solver<'a> {
                     let what = format!(
                         "the size of `{name}` at a computed index is not known: sizes do not depend on values"
                     );
-                    let help = format!(
-                        "give it a line that has the axis, or read it with an index of known size: axis n = …, Out[n] = {name}[n]"
-                    );
-                    return Err(Diagnostic::error(span, what).help(help).into());
+                    return Err(Diagnostic::error(span, what).help(help_for_size(name)).into());
                 }
                 (None, Some(place)) => {
                     let what = format!(
@@ -416,6 +413,13 @@ impl Ground<'_> {
         }
         out
     }
+}
+
+/// Returns the suggestion for a tensor none of whose lines has an index of known size on some axis.
+pub(super) fn help_for_size(name: &Name) -> String {
+    format!(
+        "give it a line that has the axis, or read it with an index of known size: axis n = …, Out[n] = {name}[n]"
+    )
 }
 
 /// Adds an axis along which the value is 0, except where its index equals that of another axis.
