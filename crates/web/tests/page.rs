@@ -164,7 +164,7 @@ fn errors_are_returned() {
         (json!({"do": "op", "name": "ad", "args": []}), "`ad` does not exist"),
         (json!({"do": "locate", "id": 4_000_000}), "does not exist, or was freed"),
         (json!({"do": "dance"}), "`dance` is not known"),
-        (json!({"do": "program.check"}), "must be a text"),
+        (json!({"do": "program.check"}), "must be a string"),
         (
             json!({"do": "train", "optimizer": {"kind": "best", "rate": 1}}),
             "sgd, adam, adamw, rmsprop or lion",
