@@ -80,7 +80,10 @@ impl Vectors {
 
 fn inputs(input: Option<&Json>) -> Result<Vec<Input<'_>>, ApiError> {
     let wrong = || {
-        ApiError::field("input", format!("must be a string, a list of tokens, or a list of up to {MAX_TEXTS} of them"))
+        ApiError::field(
+            "input",
+            format!("must be a string, a list of tokens, or a list of up to {MAX_TEXTS} of them"),
+        )
     };
     fn one(value: &Json) -> Option<Input<'_>> {
         match value {

@@ -329,7 +329,10 @@ impl Parts<'_> {
         guard.iter_mut().for_each(|g| size(g, self.equation, self.program));
         let before = self.found.len();
         let out = self.named(value, names);
-        self.found[before..].iter_mut().for_each(|e| e.guard = guard.clone());
+        // The lines before the last one are ones along indices, which need no guard.
+        if let Some(part) = self.found[before..].last_mut() {
+            part.guard = guard;
+        }
         out
     }
 

@@ -59,7 +59,9 @@ impl Program {
             return;
         }
         let mut kept: Vec<Equation> = Vec::new();
-        let mut names: HashSet<Name> = equations.iter().map(|e| e.target.name.clone()).collect();
+        let all = equations.iter().flat_map(|e| e.reads().into_iter().chain([&e.target]));
+        let mut names: HashSet<Name> = all.map(|r| r.name.clone()).collect();
+        names.extend(self.params.iter().map(|p| p.0.clone()));
         for e in equations.iter_mut() {
             let Some((time, (go, at))) =
                 ahead(&e.target).and_then(|t| Some((t.clone(), self.bounded.get(t)?)))

@@ -438,6 +438,12 @@ def sizes_of_conditions(A, B, C, D):
     return {"Known": y, "Z": z, "V": v, "Loss": (y * y).sum() + (z * z).sum() + (v * v).sum()}
 
 
+@program
+def complex_in_branch(P, Q, A, B, C):
+    y = torch.where(C > 0, torch.sqrt(P * P + Q * Q) * A, torch.zeros(3))
+    return {"Y": y, "Loss": (y * B).sum()}
+
+
 def constants(text):
     found = {}
     for name, value in re.findall(r"^(\w+)(?:\[[^\]]*\])? = const\((.*)\)$", text, re.M):

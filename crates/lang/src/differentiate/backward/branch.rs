@@ -1,7 +1,7 @@
 //! Goes back through choices, and through calls inside of branches.
 
 use super::Back;
-use crate::builtin::{Base, Mixes};
+use crate::builtin::Mixes;
 use crate::differentiate::branch::{Mask, branches, may_be_infinite, mixed_axes, multiplies, nested};
 use crate::differentiate::needed::condition;
 use crate::elaborate::core::{Call, Expr};
@@ -75,9 +75,7 @@ impl Back<'_, '_> {
             Mixes::Along(axes) => Some(self.narrowed(|n| axes.contains(n))),
             Mixes::Everything => Some(self.narrowed(|_| true)),
         };
-        // The program's own functions take their cotangent as an argument, also those of one number.
-        let factor = c.args.len() == 1 && !matches!(c.callee.base, Base::User(_));
-        let ct = if behind.is_none() && factor { ct } else { self.chosen(ct) };
+        let ct = if behind.is_none() && self.is_factor(c) { ct } else { self.chosen(ct) };
         let before = self.masks.clone();
         self.masks = behind.unwrap_or_else(|| before.clone());
         let out = self.call(e, c, ct);

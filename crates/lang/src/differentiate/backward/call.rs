@@ -39,6 +39,13 @@ impl Back<'_, '_> {
         ct
     }
 
+    /// Returns true if the derivative of a call is a factor of its cotangent.
+    pub(super) fn is_factor(&self, c: &Call) -> bool {
+        let pulled = c.settings.iter().any(|(k, _)| &**k == "wrt");
+        let pointwise = c.callee.shape() == Shape::Pointwise && c.args.len() == 1;
+        pointwise && !pulled && !self.is_complex(&c.args[0].value)
+    }
+
     pub(super) fn call(&mut self, e: &Expr, c: &Call, ct: Expr) -> Option<()> {
         let surface = c.outline();
         let derivative = c.callee.derivative_of(&surface);
@@ -75,11 +82,7 @@ impl Back<'_, '_> {
             let ct = self.derivative(c, function, vec![y, ct], c.settings.clone())?;
             return self.back(&c.args[0].value, ct);
         }
-        if c.callee.shape() == Shape::Pointwise
-            && args.len() == 1
-            && !pulled
-            && !self.is_complex(&c.args[0].value)
-        {
+        if self.is_factor(c) {
             let slope = self.derivative(c, function, args, c.settings.clone())?;
             return self.back(&c.args[0].value, times(ct, [slope]));
         }
