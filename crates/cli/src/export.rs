@@ -2,6 +2,7 @@
 //! without the compiler.
 
 use crate::args::InputArgs;
+use crate::given::avals;
 use crate::train::{self, language::Language};
 use crate::{Done, Failure, Terminal, open, run};
 use clap::Args;
@@ -10,7 +11,7 @@ use gradus::lang::Lowered;
 use gradus::lang::ast::Name;
 use gradus::nn::optim::Adam;
 use gradus::nn::{Forward, Module, NamedParams, Optimizer, compile_training};
-use gradus::{Aval, DType, Device, Tensor, compile};
+use gradus::{DType, Device, Tensor, compile};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -107,8 +108,7 @@ fn program(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
         needed.push(args.loss.as_str().into());
     }
     let ready = given.ready(&opened, &needed)?;
-    let avals: BTreeMap<Name, Aval> =
-        ready.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect();
+    let avals = avals(&ready.inputs);
     for name in args.feed.iter().chain(&args.train) {
         if !avals.contains_key(name.as_str()) {
             let names: Vec<&str> = avals.keys().map(|n| &**n).collect();

@@ -1,7 +1,7 @@
 //! `gradus run`: computes the values of a program, prints them, and writes files.
 
 use crate::args::{InputArgs, RunArgs};
-use crate::given::Ready;
+use crate::given::{Ready, avals};
 use crate::open::Opened;
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::files::{self, json, tokens::Tokens};
@@ -49,7 +49,7 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
         .filter(|n| !listed.contains_key(*n) || written(n))
         .cloned()
         .collect();
-    let types = ready.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect();
+    let types = avals(&ready.inputs);
     if let Some(state) = program.single_step(&types, &ready.settings) {
         writeln!(
             terminal.err,

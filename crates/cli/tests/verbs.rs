@@ -463,6 +463,13 @@ fn explain_draws_equations() {
     }
     assert!(!drawn.contains("Unused"), "{drawn}");
     assert_eq!(drawn.matches("Y needs ").count(), 2, "{drawn}");
+    // Two lines of one name, of which one begins with the text of the other.
+    let file = folder.file("two.eq", "A[i] = const([2, 1])\nY[i] = A[i]\nY[i] = A[i] * A[i]\n");
+    output("", &["explain", &file, "--svg", &path]);
+    let drawn = folder.read("p.svg");
+    for text in [">Y[i] = A[i]<", ">Y[i] = A[i] * A[i]<"] {
+        assert!(drawn.contains(text), "{text}: {drawn}");
+    }
     let block = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/equations/transformer_block.eq");
     output("", &["explain", block, "--svg", &path]);
     let drawn = folder.read("p.svg");

@@ -14,7 +14,7 @@ pub enum Role {
     Constant,
     /// Computed from other parts.
     Inner,
-    /// A result of all parts together.
+    /// A result that is returned, such as an output of a program.
     Output,
 }
 
@@ -72,25 +72,20 @@ pub fn svg_of_parts(parts: &[Part]) -> String {
         }
         line.way = way;
     }
-    let all = [
-        (Kind::Input, "input"),
-        (Kind::Constant, "constant"),
-        (Kind::Op, "equation"),
-        (Kind::Output, "output"),
-    ];
-    let drawn = |kind: &Kind| *kind != Kind::Constant || cells.iter().any(|c| c.kind == Kind::Constant);
-    let kinds: Vec<(Kind, &str)> = all.into_iter().filter(|(kind, _)| drawn(kind)).collect();
+    let mut kinds = vec![(Kind::Input, "input")];
+    let has_constants = parts.iter().any(|p| p.role == Role::Constant);
+    kinds.extend(has_constants.then_some((Kind::Constant, "constant")));
+    kinds.extend([(Kind::Op, "equation"), (Kind::Output, "output")]);
     svg::write_with(&Level { cells, lines, size: placed.size }, &kinds)
 }
 
 fn cell(at: usize, part: &Part) -> Cell {
-    let kind = match part.role {
-        Role::Input => Kind::Input,
-        Role::Constant => Kind::Constant,
-        Role::Inner => Kind::Op,
-        Role::Output => Kind::Output,
+    let (kind, most) = match part.role {
+        Role::Input => (Kind::Input, LINE),
+        Role::Constant => (Kind::Constant, CONSTANT_LINE),
+        Role::Inner => (Kind::Op, LINE),
+        Role::Output => (Kind::Output, LINE),
     };
-    let most = if part.role == Role::Constant { CONSTANT_LINE } else { LINE };
     let lines = part.lines.iter().map(|l| label::shortened(l, most)).collect();
     let mut cell = Cell::new(format!("n{at}"), kind, &part.title, part.note.clone(), lines);
     cell.tip = part.lines.join("\n");

@@ -88,7 +88,7 @@ pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
     }
     let (order, word) = descr.split_at_checked(1).ok_or("has no type")?;
     let known = DTYPES.iter().find(|d| d.1 == word).map(|d| d.0);
-    // NumPy's integer types that are no dtypes here, with their sizes in bytes; they are read as `i64`.
+    // NumPy's integer types that Gradus lacks, with their sizes in bytes; they are read as `i64`.
     let others = [("i2", 2), ("u2", 2), ("u8", 8)];
     let other = others.iter().find(|o| o.0 == word);
     let size = known.map(DType::size).or(other.map(|o| o.1));

@@ -110,7 +110,7 @@ impl Engine {
         Ok(self.session.logits_after(&[(0, text)])?.swap_remove(0))
     }
 
-    /// Computes the last token of a text once more, and returns the time of each step of its plan.
+    /// Computes a text, then its last token once more. Returns the time of each step of the plan of this token.
     pub fn timeline(&mut self, text: &[i64]) -> Result<Timeline> {
         self.session.timeline(0, text)
     }

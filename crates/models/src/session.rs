@@ -157,7 +157,7 @@ impl Session {
         self.forget();
     }
 
-    /// Computes the last token of a text in a slot once more, and returns the time of each step of its plan.
+    /// Computes a text in a slot, then its last token once more. Returns the time of each step of the plan of this token.
     pub fn timeline(&mut self, slot: usize, text: &[i64]) -> Result<Timeline> {
         self.logits_after(&[(slot, text)])?;
         self.held[slot].truncate(text.len() - 1);

@@ -12,8 +12,7 @@ mod tokenizer;
 mod tune;
 mod tune_learns;
 
-// Private modules, compiled here with their unit tests: tests of the library itself would compile all of it
-// twice.
+// Modules with unit tests, compiled here: tests of the library itself would compile all of it twice.
 #[allow(dead_code, unreachable_pub)]
 #[path = "../src/base64.rs"]
 mod base64;

@@ -5,7 +5,7 @@ use crate::context::lock;
 use crate::late::{RECORD, Recorded};
 use crate::queue::{Bound, State};
 use crate::run::{Copy, Loaded, Run};
-use crate::timer::MAX;
+use crate::timer;
 use gradus_compile::BufferLocation;
 use gradus_device::Argument;
 use gradus_gpu::{Command, Memory, Word};
@@ -58,7 +58,7 @@ impl Loaded {
         self.queue_copies(&mut state, run);
         // Submits the commands of other runs first, because their times would be included.
         context.submit_list(&mut state)?;
-        let most = if context.has_timer() { MAX } else { 1 };
+        let most = if context.has_timer() { timer::MAX } else { 1 };
         let mut times = vec![Duration::ZERO; self.steps_count()];
         let mut queued: Vec<usize> = Vec::new();
         for (i, command) in self.program.commands.iter().enumerate() {

@@ -155,8 +155,8 @@ pub(crate) fn read(
         }
     };
     let n = choices.unwrap_or(1);
-    if prompts.len() * n > language.scheduler.most().min(MAX_CHOICES) {
-        let most = language.scheduler.most().min(MAX_CHOICES);
+    let most = language.scheduler.most().min(MAX_CHOICES);
+    if prompts.len() * n > most {
         return Err(ApiError::field("n", format!("asks for more than {most} texts in one request")));
     }
     for prompt in &prompts {

@@ -2,7 +2,7 @@
 //! The values equal those of `gradus_ir::format` bit for bit. Formats without code here are unpacked by that module (`Any`).
 
 use crate::wide::{GROUP, Unpack, half_at};
-use gradus_ir::format::{Format, MAX, Parts, six_bits};
+use gradus_ir::format::{self, Format, Parts, six_bits};
 
 /// Reads the blocks of a format.
 ///
@@ -99,7 +99,7 @@ impl Any {
     pub(super) fn new(format: Format) -> Any {
         let mut parts = Parts::new();
         // Unpacks a block of zeros to set `parts.has_offsets` and `parts.group`.
-        format.unpack(&[0; MAX], &mut parts);
+        format.unpack(&[0; format::MAX], &mut parts);
         Any { format, parts }
     }
 }

@@ -30,7 +30,7 @@ pub enum Line {
         start: u32,
         /// The byte after the last.
         end: u32,
-        /// The time step that the line computes, if it is one step.
+        /// The time step that the line computes. `None` outside of time steps, and where all steps are computed at once.
         step: Option<Step>,
     },
 }
@@ -44,7 +44,7 @@ pub enum Step {
     Each {
         /// The number of loops around the line.
         loops: usize,
-        /// The number of the loop over steps, counted from the outermost one.
+        /// The index of the loop over steps among these loops; the outermost loop has index 0.
         number: usize,
         /// The step of iteration 0.
         first: i64,
@@ -52,7 +52,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The step that is `by` later.
+    /// Returns the step that is `by` later.
     pub fn later(self, by: i64) -> Step {
         match self {
             Step::One(step) => Step::One(step + by),
@@ -60,8 +60,8 @@ impl Step {
         }
     }
 
-    /// The step in these iterations of the loops around the line, innermost loop first. `None` if there are fewer loops,
-    /// because the compiler moved the op out of one.
+    /// Returns the step in these iterations of the loops around the line, innermost loop first. Returns `None` if their
+    /// number differs from `loops`, as for an op that the compiler moved out of a loop.
     pub fn at(self, iterations: &[usize]) -> Option<i64> {
         match self {
             Step::One(step) => Some(step),

@@ -16,6 +16,17 @@ pub(crate) enum Mixes {
     Everything,
 }
 
+impl Mixes {
+    /// Returns true if the call combines positions along this axis.
+    pub(crate) fn contains(&self, axis: &Name) -> bool {
+        match self {
+            Mixes::Nothing => false,
+            Mixes::Along(axes) => axes.contains(axis),
+            Mixes::Everything => true,
+        }
+    }
+}
+
 impl Callee {
     /// Returns the axes along which this call mixes positions. `axes` are those that the call names; `names`
     /// returns the axis names of an argument.

@@ -26,7 +26,6 @@ type Axis = fn(&Place) -> Option<Name>;
 fn having<'e>(e: &'e Expr, index: &Name, axis: Axis, program: &Program) -> Option<&'e Ref> {
     match &e.kind {
         Kind::Ref(r) if r.places.iter().any(|p| axis(p).as_ref() == Some(index)) => Some(r),
-        Kind::Ref(r) => r.computed().find_map(|e| having(e, index, axis, program)),
         Kind::Reduce(_, axes, _, Origin::Written) if axes.contains(index) => None,
         Kind::Call(c) => {
             let stays = || e.axis_order(program).contains(index);
@@ -109,13 +108,13 @@ pub(super) fn size(value: &mut Expr, equation: &Equation, program: &Program) {
     if !value.is_of_index() {
         return;
     }
-    let indices = indices_of_functions(value, program);
+    let indices = indices_without_reads(value, program);
     let zeros = indices.into_iter().filter_map(|n| Some((n.clone(), zeros(&n, equation, program)?)));
     with_zeros(value, &zeros.collect());
 }
 
-/// Returns the indices of functions such as `index(i)` whose size nothing in the expression determines.
-fn indices_of_functions(value: &Expr, program: &Program) -> Vec<Name> {
+/// Returns the indices of an expression that are not declared and that no read has by name, also at an offset.
+fn indices_without_reads(value: &Expr, program: &Program) -> Vec<Name> {
     let has = |r: &Ref, n: &Name| r.places.iter().any(|p| matches!(&p.index, Index::Named(m, _) if m == n));
     let refs = value.refs();
     let given = |n: &Name| program.axes.contains_key(n) || refs.iter().any(|r| has(r, n));
@@ -127,7 +126,7 @@ pub(super) fn unsized_in_condition(condition: &Expr, equation: &Equation, progra
     let nothing = Ref { places: Vec::new(), ..equation.target.clone() };
     let mut out = unsized_indices(&nothing, condition, true, program);
     if condition.is_of_index() {
-        let all = indices_of_functions(condition, program).into_iter();
+        let all = indices_without_reads(condition, program).into_iter();
         out.extend(all.filter(|n| zeros(n, equation, program).is_none()));
     }
     out.retain(|n| !is_time_name(n, program));

@@ -74,7 +74,7 @@ impl Mask {
     }
 }
 
-/// The most nested choices: the parser limits nesting.
+/// The largest number of nested choices: the parser limits nesting.
 const MAX_CHOICES: usize = 8;
 
 /// Returns true if a choice has more than `MAX_CHOICES` cases, which are then numbered.
@@ -168,15 +168,9 @@ pub(super) fn behind(masks: &[Mask], c: &Call, step: Option<&Name>, program: &Pr
         return None;
     }
     let mixed = mixed_axes(c);
-    let gone = |n: &Name| match &mixed {
-        Mixes::Nothing => false,
-        Mixes::Along(axes) => axes.contains(n),
-        Mixes::Everything => true,
-    };
-    if matches!(mixed, Mixes::Nothing) {
-        return None;
-    }
-    Some(masks.iter().map(|m| m.anywhere(|n| Some(n) != step && gone(n), program)).collect())
+    let gone = |n: &Name| Some(n) != step && mixed.contains(n);
+    let narrowed = || masks.iter().map(|m| m.anywhere(gone, program)).collect();
+    (!matches!(mixed, Mixes::Nothing)).then(narrowed)
 }
 
 /// Returns the axes along which a call combines elements of its arguments.

@@ -5,7 +5,7 @@
 use super::along::{along, ones_along, size, unsized_in_condition, unsized_indices};
 use super::backward::{step_of, times};
 use super::branch::{Mask, behind, branches, guard, has_many};
-use super::{bare, locate};
+use super::{bare, locate, reference};
 use crate::builtin::{self, Base, Derivative, Shape};
 use crate::elaborate::core::{Call, Equation, Expr, Index, Kind, Place, Ref};
 use crate::elaborate::is_ambiguous;
@@ -402,17 +402,17 @@ impl Parts<'_> {
     fn with_sizes(&mut self, value: Expr, target: &Ref) -> Expr {
         let left = keys(target);
         let open = unsized_indices(target, &value, true, self.program);
-        let mut ones = Vec::new();
-        for index in open.into_iter().filter(|n| left.contains(n)) {
-            ones.extend(self.ones(&index));
-        }
-        if ones.is_empty() { value } else { times(value, ones) }
+        let open = open.into_iter().filter(|n| left.contains(n));
+        let ones: Vec<Expr> = open.filter_map(|n| self.ones(&n)).collect();
+        times(value, ones)
     }
 
-    /// Returns a mask whose condition determines the sizes of all its indices, except for those of the line it guards.
+    /// Returns a mask with ones along indices whose size its condition does not determine, as far as the equation does.
+    /// The indices of the line that it guards have their size there.
     fn with_sizes_of(&mut self, mask: Mask, line: &[Name]) -> Mask {
         let mut open = unsized_in_condition(&mask.condition, self.equation, self.program);
-        open.retain(|n| !line.contains(n) && mask.condition.axis_order(self.program).contains(n));
+        let free = mask.indices(self.program);
+        open.retain(|n| !line.contains(n) && free.contains(n));
         open.iter().fold(mask, |mask, index| match self.ones(index) {
             Some(ones) => mask.and_positive(ones),
             None => mask,
@@ -433,8 +433,7 @@ impl Parts<'_> {
         }
         let name = self.new_name("Size");
         self.found.push(ones_along(equation, index, &name, program)?);
-        let places = vec![Place::named(index)];
-        Some(bare(Kind::Ref(Ref { name, places, relation: false, span: Span::default() })))
+        Some(reference(name, vec![Place::named(index)]))
     }
 
     /// Returns true if a gradient passes through a call in this expression to a tensor.

@@ -215,7 +215,7 @@ impl Expr {
         })
     }
 
-    /// Returns true if the index is mentioned outside of reductions and calls that consume it.
+    /// Returns true if the index is mentioned outside of reductions over it and of calls that name it.
     pub(crate) fn has_free_index(&self, name: &Name) -> bool {
         let own = match &self.kind {
             Kind::Reduce(_, axes, ..) if axes.contains(name) => return false,

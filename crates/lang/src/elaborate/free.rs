@@ -172,11 +172,10 @@ impl Call {
         out.retain(|n| left.contains(n));
         // Within a step, the time is not an axis of the arguments, but the call has a value at every step.
         let step = |a: &Arg| {
-            let has_time = |r: &Ref| moving(&r.places).is_some_and(|t| !a.names.contains(t.0));
+            let lacks = |n: &Name| !a.names.contains(n);
+            let has_time = |r: &Ref| moving(&r.places).is_some_and(|t| lacks(t.0));
             let may = a.value.any_ref(&mut |r| has_time(r)) || a.value.is_of_index();
-            let mut own = if may { a.value.axis_order(program) } else { Vec::new() };
-            own.retain(|n| !a.names.contains(n));
-            own.pop()
+            may.then(|| a.value.axis_order(program))?.into_iter().rfind(lacks)
         };
         distinct(out.into_iter().chain(left).chain(self.args.iter().filter_map(step)))
     }

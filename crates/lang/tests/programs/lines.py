@@ -90,7 +90,7 @@ class Program:
     def __init__(self):
         self.tensors, self.sizes, self.axes, self.functions = [], {}, set(), []
         self.steps, self.while_, self.declared = None, None, False
-        # The lines of a program that is refused, and the index of its ambiguous sum.
+        # The lines of a program that is refused because of an ambiguous sum.
         self.refused = None
 
     def add(self, tensor):

@@ -308,7 +308,7 @@ class Maker:
     def note(self, error):
         """Keeps the text of a program with an ambiguous sum."""
         if isinstance(error, Ambiguous):
-            self.program.refused = text(self.program, Style()), error.index
+            self.program.refused = text(self.program, Style())
 
     def target(self, name):
         """A name without time with one or several lines."""

@@ -107,7 +107,7 @@ def trees(maker, r):
         keep = expect if k in (0, 4) else [e for e in expect if not e.startswith("# grad2")]
         parts.append("\n".join(lines + [renamed(e, names) for e in keep]))
     if maker.program.refused:
-        lines = maker.program.refused[0]
+        lines = maker.program.refused
         parts.append("\n".join(lines + ["# fails: is ambiguous"]))
     return "\n# ----\n".join(parts) + "\n"
 

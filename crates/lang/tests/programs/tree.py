@@ -25,7 +25,7 @@ def apply(name, x):
 
 
 def relu(x):
-    """The larger of x and 0. The derivative of a constant is no product with an infinite value."""
+    """The larger of x and 0; NaN stays NaN. A constant 0.0, since the derivative of `0 * x` could be 0 times infinity."""
     return x if not number(x) <= 0 else 0.0
 
 

@@ -142,7 +142,7 @@ fn windows(x: &Tensor, slides: &[Slide], value: f64) -> Tensor {
     apply1(op, &[&pad_with(x, &low, &high, value)])
 }
 
-/// Returns the number of elements of these extents.
+/// Returns the product of extents; saturates instead of overflowing.
 pub(super) fn product(extents: &[usize]) -> usize {
     extents.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
 }

@@ -72,8 +72,7 @@ impl Back<'_, '_> {
         }
         let behind = match mixed_axes(c) {
             Mixes::Nothing => None,
-            Mixes::Along(axes) => Some(self.narrowed(|n| axes.contains(n))),
-            Mixes::Everything => Some(self.narrowed(|_| true)),
+            mixed => Some(self.narrowed(|n| mixed.contains(n))),
         };
         let ct = if behind.is_none() && self.is_factor(c) { ct } else { self.chosen(ct) };
         let before = self.masks.clone();
@@ -95,17 +94,12 @@ impl Back<'_, '_> {
         let (step, program) = (self.step.clone(), self.program);
         let gone = |n: &Name| step.as_ref() != Some(n) && gone(n);
         let mut out = Vec::new();
-        'masks: for mask in self.masks.clone() {
-            let unsized_index = |n: &Name| gone(n) && !mask.has_size_of(n);
-            let unsized_indices: Vec<Name> =
-                mask.indices(program).into_iter().filter(unsized_index).collect();
-            let mut mask = mask;
-            for index in unsized_indices {
-                let equation = self.equation;
-                let Some(ones) = self.ones(&equation.value, &index) else { continue 'masks };
-                mask = mask.and_positive(ones);
-            }
-            out.push(mask.anywhere(gone, program));
+        let value = &self.equation.value;
+        for mask in self.masks.clone() {
+            let mut missing = mask.indices(program);
+            missing.retain(|n| gone(n) && !mask.has_size_of(n));
+            let sized = missing.iter().try_fold(mask, |m, n| Some(m.and_positive(self.ones(value, n)?)));
+            out.extend(sized.map(|mask| mask.anywhere(gone, program)));
         }
         out
     }

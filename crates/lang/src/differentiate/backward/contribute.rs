@@ -49,12 +49,9 @@ impl Back<'_, '_> {
             // After the shift, a size can come only from tensors that read the index without an offset.
             let ends = |r: &Ref| r.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
             // Other axes that are read at the same offset would be read without one, and need the same size then.
-            let others = |o: &Ref| {
-                let at_offset = |p: &Place| p.index == Index::Named(name.clone(), *by);
-                o.places.iter().enumerate().any(|(k, p)| at_offset(p) && (o.name != r.name || k != axis))
-            };
             let refs = ct.refs();
-            let shifts = refs.iter().any(|o| ends(o)) && !refs.iter().any(|o| others(o));
+            let other_axes = refs.iter().any(|o| has_other_axis(o, &place.index, r, axis));
+            let shifts = refs.iter().any(|o| ends(o)) && !other_axes;
             if once && shiftable(&ct, name) && shifts {
                 shift(&mut ct, name, -by);
                 place.index = Index::Named(name.clone(), 0);
@@ -105,10 +102,7 @@ impl Back<'_, '_> {
     fn is_sized_elsewhere(&self, r: &Ref, axis: usize, name: &Name) -> bool {
         let e = self.equation;
         let plain = Index::Named(name.clone(), 0);
-        let has = |o: &Ref| {
-            let mut places = o.places.iter().enumerate();
-            places.any(|(p, place)| place.index == plain && (o.name != r.name || p != axis))
-        };
+        let has = |o: &Ref| has_other_axis(o, &plain, r, axis);
         let several = self.program.definition(&e.target.name).is_some_and(|d| d.equations.len() > 1);
         let left = several && e.target.name != r.name && has(&e.target);
         left || e.any_read(&mut |o| has(o))
@@ -288,6 +282,11 @@ impl Walk<'_> {
         let d = self.program.definition(name).filter(|d| d.time.is_some());
         d.into_iter().flat_map(|d| &d.equations).map(|i| &self.equations[*i].target)
     }
+}
+
+/// Returns true if a read has this index on another axis than `axis` of `r`.
+fn has_other_axis(read: &Ref, index: &Index, r: &Ref, axis: usize) -> bool {
+    read.places.iter().enumerate().any(|(k, p)| p.index == *index && (read.name != r.name || k != axis))
 }
 
 /// Returns the index name of an entry without offset.

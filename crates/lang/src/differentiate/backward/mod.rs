@@ -13,7 +13,7 @@ use super::along::{along, is_time_name, ones_along, ones_at_offset, unsized_indi
 use super::branch::Mask;
 use super::needed::Needed;
 use super::{bare, plain, reference};
-use crate::builtin::{self, Mixes};
+use crate::builtin;
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Origin, Place, Ref};
 use crate::elaborate::scope::{Names, distinct, fresh, key, keys, numbered};
 use crate::program::Program;
@@ -52,22 +52,18 @@ fn with_ones(e: &mut Expr, index: &Name, ones: &Expr, program: &Program) {
     if e.axis_order(program).contains(index) {
         *e = multiplied(e);
     } else if e.has_index(index) {
-        // A derivative sums its cotangent over indices that the argument lacks. If no other argument has the index outside
-        // of the function, the product with ones sums before.
+        // The derivative of a call sums its cotangent over indices that its argument lacks. If another argument has the
+        // index, and the call does not combine positions along it, the cotangent gets it as an axis. Otherwise the
+        // cotangent is multiplied by the ones and summed before the call.
         if let Kind::Call(call) = &mut e.kind
             && call.callee.order > 0
             && let Some((cotangent, others)) = call.args.split_last_mut()
         {
-            let apart = match &call.mixes {
-                Mixes::Nothing => true,
-                Mixes::Along(axes) => !axes.contains(index),
-                Mixes::Everything => false,
-            };
-            let paired = apart && others.iter().any(|a| a.names.contains(index));
-            if paired && !cotangent.names.contains(index) {
-                cotangent.names.push(index.clone());
-            }
+            let paired = !call.mixes.contains(index) && others.iter().any(|a| a.names.contains(index));
             if paired {
+                if !cotangent.names.contains(index) {
+                    cotangent.names.push(index.clone());
+                }
                 cotangent.value = multiplied(&mut cotangent.value);
                 return;
             }
@@ -235,17 +231,14 @@ impl Back<'_, '_> {
     fn all_of(&mut self, [needed, guard]: [Vec<Mask>; 2]) -> Option<()> {
         let e = self.equation;
         let ct = reference(self.walk.name(&e.target.name), plain(&e.target.places));
-        if let Some(ct) = self.written_at_positions(&ct)? {
-            let masks = [needed, guard].concat();
-            return self.under(masks, |back| back.back(&e.value, ct));
-        }
+        let written = self.written_at_positions(&ct)?;
         let left = keys(&e.target);
         let parts = [&e.value].into_iter().chain(&e.guard);
         let gone: Vec<Name> = parts.flat_map(|p| p.axis_order(self.program)).collect();
         let gone = self.sorted(gone, |n| !left.contains(n));
-        if e.projection == Projection::Sum || gone.is_empty() {
+        if written.is_some() || e.projection == Projection::Sum || gone.is_empty() {
             let masks = [needed, guard].concat();
-            return self.under(masks, |back| back.back(&e.value, ct));
+            return self.under(masks, |back| back.back(&e.value, written.unwrap_or(ct)));
         }
         self.under(needed, |back| {
             // The derivative of a reduction sums over indices that its argument lacks, so the conditions apply first.
@@ -491,11 +484,10 @@ impl Back<'_, '_> {
             let found = |e| ones_at_offset(index, e, equation, program);
             parts.into_iter().find_map(found).filter(|_| !declared)
         };
-        match axis.or_else(at_offset) {
-            None if !declared => self.inferred(index),
-            // Indices that these ones reduce get names of their own: others on the line may have other sizes.
-            found => found.map(|ones| self.copy_all(&ones)),
-        }
+        let known = axis.or_else(at_offset);
+        let ones = known.or_else(|| if declared { None } else { self.inferred(index) })?;
+        // Indices that these ones reduce get names of their own: others on the line may have other sizes.
+        Some(self.copy_all(&ones))
     }
 
     /// Ones along an index whose size the equation determines by index arithmetic, by a name of their own.

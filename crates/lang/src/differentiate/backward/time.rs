@@ -63,6 +63,7 @@ impl Back<'_, '_> {
             _ => return None,
         };
         let own = distinct(plain.flat_map(place_keys).filter(|n| n != time));
+        // The value may lack indices of the left side; ones give them their sizes.
         let (free, equation, program) = (value.axis_order(self.program), self.equation, self.program);
         let missing = own.iter().filter(|n| !free.contains(n) && !program.axes.contains_key(*n));
         let ones: Vec<Expr> = missing.filter_map(|n| self.ones(&equation.value, n)).collect();

@@ -41,15 +41,10 @@ impl Term<'_> {
     /// Evaluates arguments of a call. Along axes that the call mixes, an argument is needed everywhere if the branch
     /// is taken anywhere.
     pub(super) fn mixed<R>(&self, call: &Call, f: impl FnOnce() -> Eval<R>) -> Eval<R> {
-        if self.masks.borrow().is_empty() {
+        if self.masks.borrow().is_empty() || matches!(call.mixes, Mixes::Nothing) {
             return f();
         }
-        let gone = match &call.mixes {
-            Mixes::Nothing => return f(),
-            Mixes::Along(axes) => Some(axes),
-            Mixes::Everything => None,
-        };
-        self.brought_together(|a| gone.is_none_or(|gone| gone.contains(a)), f)
+        self.brought_together(|a| call.mixes.contains(a), f)
     }
 
     /// Evaluates an expression whose positions along some axes are combined afterwards.

@@ -186,11 +186,7 @@ impl<'a> Solver<'a> {
     /// Returns true if a line at a fixed step reads values of the group that do not exist before the first step.
     fn is_late(&self, frame: &Frame<'_, 'a>, e: &Equation) -> bool {
         e.reads().into_iter().any(|r| match (frame.schedule.at.get(&r.name), fixed(&r.places)) {
-            (Some(&g), Some(at)) => {
-                let (first, last) = frame.steps;
-                let by = frame.schedule.shift[g];
-                at < 0 || (first + by..=last + by).contains(&at)
-            }
+            (Some(&g), Some(at)) => at < 0 || frame.computes(g, at),
             (Some(_), None) => true,
             (None, _) => false,
         })

@@ -60,6 +60,14 @@ pub(super) struct Frame<'s, 'a> {
     pub(super) spans: Vec<Range>,
 }
 
+impl Frame<'_, '_> {
+    /// Returns true if the steps compute this time step of a name.
+    pub(super) fn computes(&self, g: usize, step: i64) -> bool {
+        let ((first, last), by) = (self.steps, self.schedule.shift[g]);
+        (first + by..=last + by).contains(&step)
+    }
+}
+
 impl<'a> Solver<'a> {
     pub(super) fn stream(&mut self, group: &[usize]) -> Eval<()> {
         let ends = self.end_condition(group);
@@ -261,10 +269,8 @@ impl<'a> Solver<'a> {
             let name = &frame.schedule.names[f.of];
             let old = values.get(name).and_then(Option::as_ref);
             // A fixed step that no step computes is known, or 0.
-            let (first, last) = frame.steps;
-            let by = frame.schedule.shift[f.of];
             if let Some(now) = &found[f.of]
-                && (first + by..=last + by).contains(&f.moment)
+                && frame.computes(f.of, f.moment)
                 && !old.is_some_and(|v| f.moment >= v.start && known(v, axis))
             {
                 let tensor = now.unsqueeze(axis as isize);
