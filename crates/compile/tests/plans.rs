@@ -108,7 +108,7 @@ fn pieces_that_leave_their_buffer_are_refused() {
     moved(-1).unwrap();
     for by in [1, -2] {
         let why = moved(by).expect_err("outside of its buffer").to_string();
-        assert!(why.contains("b0: f32[8] is used as f32 at"), "{why}");
+        assert!(why.contains("b0: f32[8] is accessed as f32 at"), "{why}");
     }
 }
 

@@ -236,6 +236,6 @@ fn plans_with_accesses_outside_of_buffers_are_refused() {
         let mut short = plan.clone();
         short.buffers[b].numel -= 1;
         let error = Executable::of(short).expect_err("an element is missing").to_string();
-        assert!(error.contains(&format!("b{b}: f32[")) && error.contains("is used as f32 at"), "{error}");
+        assert!(error.contains(&format!("b{b}: f32[")) && error.contains("is accessed as f32 at"), "{error}");
     }
 }

@@ -148,7 +148,7 @@ fn hostile_headers_are_refused_with_their_reason() {
     refused(&|b| b.truncate(3), "is not a GGUF file");
     refused(&|b| b[4] = 1, "has GGUF version 1");
     refused(&|b| b[4..8].copy_from_slice(&[0, 0, 0, 3]), "big-endian");
-    refused(&put(8, u64::MAX), "states 18446744073709551615 tensors");
+    refused(&put(8, u64::MAX), "declares 18446744073709551615 tensors");
     refused(&put(16, 1 << 40), "metadata entries");
     refused(&put(24, u64::MAX), "bytes of text");
     refused(&put(24, 0), "metadata name of 0 bytes");

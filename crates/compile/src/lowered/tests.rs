@@ -90,5 +90,5 @@ fn members_that_do_not_fit() {
     let why = error_of(|l| group(l, &|g| g.space = vec![8, 1]));
     assert!(why.contains("the layout of an operand does not fit the axes of the group"), "{why}");
     let why = error_of(|l| group(l, &|g| Arc::make_mut(&mut g.members[0].0).args[0].layout.offset = 1));
-    assert!(why.contains("v2: f32[8] is used as f32 at Some((1, 8)) for v3"), "{why}");
+    assert!(why.contains("v2: f32[8] is accessed as f32 at 1..=8 for v3"), "{why}");
 }
