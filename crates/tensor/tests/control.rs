@@ -217,5 +217,5 @@ fn a_scan_of_no_steps_or_of_wrong_steps() {
     let e = scan(&[&h], &[], how, |c, _| (vec![c[0].sum(())], vec![])).unwrap_err().to_string();
     assert!(e.contains("a carry keeps its type") && e.contains("control.rs"), "{e}");
     let e = scan(&[&h], &[], how, |_, _| (vec![], vec![])).unwrap_err().to_string();
-    assert!(e.contains("0 carries must be 1"), "{e}");
+    assert!(e.contains("returns 0 carries; it must return 1"), "{e}");
 }

@@ -373,7 +373,7 @@ fn transforms_and_control_flow() {
         gradus_tensor::vmap(&[&x], &[], exp) => "0 batch axes must be 1";
         gradus_ir::reference::evaluate(&graph, &[]) => "inputs [] must be [f32[2,3], i64[2]]";
         scan(&[&x], &[], five, |_, _| (vec![], vec![])) => "returns 0 carries; it must return 1, one per initial carry";
-        scan(&[&x], &[], five, |c, _| (two(c), vec![])) => "2 carries must be 1";
+        scan(&[&x], &[], five, |c, _| (two(c), vec![])) => "returns 2 carries; it must return 1";
         scan(&[&x], &[], plain, |c, _| (one(c), vec![])) => "the length must be the extent of the inputs";
         scan(&[&x], &[&x, &n.at(..1)], plain, |c, _| (one(c), vec![])) => "input 1 of type i64[1] must have a leading axis of extent 2";
         cond(&yes, &[&x], one, two) => "branch 1 gives [f32[2,3]]", "all branches must give the same types";

@@ -21,7 +21,7 @@ fn errors_of_statistics_and_distances() {
     says(&x.normalize(2, 5, 1e-12), &["normalize: axis 5", "f32[2,3]"]);
     says(&cosine_similarity(&x, &y, 1, 1e-8), &["cosine_similarity: extents [2,3] and [2,4]", "f32[2,4]"]);
     says(&pairwise_distance(&x, &y, 2.0, 1e-6, false), &["pairwise_distance: extents [2,3] and [2,4]"]);
-    says(&cdist(&x, &y, 2.0), &["cdist: vectors of 3 and 4", "f32[2,3], f32[2,4]"]);
+    says(&cdist(&x, &y, 2.0), &["cdist: vectors of extents 3 and 4", "f32[2,3], f32[2,4]"]);
     says(&cdist(&x, &Tensor::ones([3]), 2.0), &["cdist: extents [2,3] and [3]", "two axes"]);
     says(&x.lerp(&y, 0.5), &["lerp", "extents [2,4] and [2,3]", "f32[2,3]"]);
     says(&x.clamp(f64::NAN, None), &["clamp: a bound of NaN"]);

@@ -245,6 +245,6 @@ impl Sampled for Fft {
         }
         let op = Fft { axis: 0, inverse: false };
         s.error(op.clone(), &[Aval::new(DType::F64, [2])], "it takes c64, c128");
-        s.error(op, &[Aval::new(DType::C64, [])], "axis 0 of a scalar");
+        s.error(op, &[Aval::new(DType::C64, [])], "axis 0 is out of range for a scalar");
     }
 }
