@@ -37,7 +37,7 @@ def test_devices_by_name():
     assert (y.device, y.is_wgpu, y.is_cpu, y.get_device()) == (gradus.device("cpu"), False, True, -1)
     with pytest.raises(RuntimeError, match=r"wgpu:7.*no such adapter"):
         gradus.zeros(2, device="wgpu:7")
-    with pytest.raises(RuntimeError, match='no device "cuda": there are "cpu" and "wgpu"'):
+    with pytest.raises(RuntimeError, match='no device "cuda"; the devices are "cpu" and "wgpu"'):
         gradus.zeros(2, device="cuda")
     with pytest.raises(RuntimeError, match="Expected one of cpu, cuda, .*, wgpu device type at start of device string: toaster"):
         gradus.zeros(2, device="toaster")
