@@ -98,7 +98,7 @@ pub fn tensordot(a: &Tensor, b: &Tensor, axes_a: impl Axes, axes_b: impl Axes) -
         let (of_a, of_b) = (axes_a.resolve(a.rank())?, axes_b.resolve(b.rank())?);
         equal(of_a.len(), of_b.len(), "numbers of axes")?;
         for (&i, &j) in of_a.iter().zip(&of_b) {
-            equal(a.shape()[i], b.shape()[j], &format!("axis {i} of `a` and axis {j} of `b` with extents"))?;
+            equal(a.shape()[i], b.shape()[j], &format!("extents of axes {i} and {j},"))?;
         }
         Ok((of_a, of_b))
     };
