@@ -73,7 +73,8 @@ impl Step {
             }
             Step::Switch(control) => {
                 let each = control.plans.iter().map(|p| p.work());
-                return each.fold(Work::default(), |a, b| if b.flops > a.flops { b } else { a });
+                let more = |a: &Work, b: &Work| (b.flops, b.bytes) > (a.flops, a.bytes);
+                return each.fold(Work::default(), |a, b| if more(&a, &b) { b } else { a });
             }
             Step::While { control, .. } => {
                 return control.plans.iter().map(|p| p.work()).fold(Work::default(), |a, b| a + b);

@@ -1,12 +1,14 @@
 //! Tests the contents of plans: merged axes, shared and unused memory, values that are stored or recomputed.
 
 use crate::device::PROFILE;
-use gradus_compile::{BufferLocation, Operation, Plan, Step, compile};
+use gradus_compile::{BufferLocation, Claim, Operation, Plan, Profile, Step, compile};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::Scalar;
+use gradus_ir::ops::call::Call;
 use gradus_ir::ops::movement::Broadcast;
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::sort::Sort;
+use gradus_ir::ops::switch::Switch;
 use gradus_ir::size::MAX_BYTES;
 use gradus_ir::{Aval, DType, Graph, Kind, Literal};
 use std::sync::Arc;
@@ -214,4 +216,73 @@ fn first_and_last_steps_that_share_no_values_are_not_sliced() {
     let sliced = |s: &Step| matches!(s, Step::Slices { control, .. } if control.plans[0].outputs.len() == 1);
     let apart = |s: &Step| matches!(s, Step::Contract(c) if c.products() == 16);
     assert!(plan.steps.len() == 2 && plan.steps.iter().any(sliced) && plan.steps.iter().any(apart), "{plan}");
+}
+
+#[test]
+fn equal_indices_are_one_instruction_and_different_ones_are_not() {
+    let indices = |second: usize| {
+        let plan = planned(&[&[4, 5]], |b, x| {
+            let index = |axis| b.iota(DType::F32, [4, 5], axis);
+            vec![x[0] * index(0) + index(second)]
+        });
+        let [Step::Kernel(k)] = &plan.steps[..] else { panic!("{plan}") };
+        k.body.iter().filter(|i| matches!(i.op, Operation::Index(_))).count()
+    };
+    assert_eq!((indices(0), indices(1)), (1, 2));
+}
+
+#[test]
+fn a_device_runs_the_regions_that_it_claims_by_name() {
+    const fn claim(name: &'static str) -> Claim {
+        Claim { name, fits: |_, _, _| true, overwrites: None, can_fail: false }
+    }
+    let profile = Profile { claims: const { &[claim("first"), claim("second")] }, ..PROFILE };
+    let body = Arc::new(graph(&[&[8]], |_, x| vec![x[0].exp()]));
+    let region = |name: &str| Call::new(name, vec![], body.clone());
+    let graph = graph(&[&[8]], |b, x| {
+        let other = b.apply1(region("other"), x);
+        vec![b.apply1(region("second"), &[other])]
+    });
+    let plan = compile(&graph, &profile).unwrap();
+    let routines = plan.steps.iter().filter_map(|s| match s {
+        Step::Routine(r) => Some(match &r.op {
+            gradus_ir::Op::Call(call) => call.name.to_string(),
+            op => op.name().to_string(),
+        }),
+        _ => None,
+    });
+    assert_eq!(routines.collect::<Vec<String>>(), ["second"], "{plan}");
+    assert_eq!(count(&plan, "exp"), 1, "{plan}"); // the other region is its body
+}
+
+/// Inputs and outputs have memory of their own, so each takes one of the buffers that a kernel may bind.
+#[test]
+fn kernels_bind_no_more_large_buffers_than_a_device_allows() {
+    let mut profile = PROFILE;
+    (profile.fuse.buffers, profile.fuse.large) = (3, 0);
+    let graph = graph(&[&[32]], |_, x| {
+        let values = std::iter::successors(Some(x[0]), |y| Some(y.sin()));
+        values.skip(1).take(6).collect()
+    });
+    let plan = compile(&graph, &profile).unwrap();
+    let written: Vec<usize> = plan.steps.iter().map(|s| s.writes().len()).collect();
+    assert_eq!(written, [2, 3, 1], "{plan}");
+}
+
+/// Sorts count as no operations, so the bytes decide.
+#[test]
+fn the_work_of_a_switch_is_that_of_its_largest_branch() {
+    let work = |sorts: [usize; 2]| {
+        let branch = |count: usize| {
+            let sorted = graph(&[&[64]], |b, x| {
+                vec![(0..count).fold(x[0], |x, _| b.apply(Sort::all(0, false), &[x])[0])]
+            });
+            Arc::new(sorted)
+        };
+        let branches = || sorts.map(branch).to_vec();
+        planned(&[&[], &[64]], |b, x| b.apply(Switch { branches: branches() }, &[x[0].to(DType::I32), x[1]]))
+            .work()
+    };
+    assert_eq!(work([1, 3]), work([3, 1]));
+    assert!(work([1, 3]).bytes > work([1, 1]).bytes);
 }

@@ -2,6 +2,7 @@
 
 mod batched_scan;
 mod pointwise;
+mod reference;
 mod robust;
 mod stated_derivatives;
 mod sums;

@@ -3,8 +3,9 @@
 use super::{default, f64s, graph, ops, same_bits};
 use gradus_compile::{Options, simplify};
 use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::movement::Concat;
 use gradus_ir::ops::select::Barrier;
-use gradus_ir::{DType, Graph, transform};
+use gradus_ir::{Aval, DType, Graph, transform};
 use std::time::Instant;
 
 /// Tests that values that become equal are merged, and that unused values are dropped.
@@ -21,6 +22,19 @@ fn equal_values_are_merged_and_unused_ones_dropped() {
 }
 
 /// Tests that values after a barrier are not merged with values before it, because they are recomputed on purpose.
+/// The rule for nested concatenations requires that the inner one has no other reader. The first round removes that reader.
+#[test]
+fn a_rule_applies_after_other_readers_are_removed() {
+    let g = graph(&[Aval::new(DType::I64, [3]), Aval::new(DType::I64, [2])], |x| {
+        let concat = |a, b| x[0].builder().apply1(Concat { axis: 0 }, &[a, b]);
+        let inner = concat(x[0], x[1]);
+        vec![concat(inner, x[1]), inner * 0.0]
+    });
+    let after = default(&g);
+    assert_eq!(ops(&after.graph), "concat constant broadcast", "{}", after.graph);
+    same_bits(&g, &after.graph);
+}
+
 #[test]
 fn barriers_stay() {
     let g = graph(&[f64s(&[3])], |x| {

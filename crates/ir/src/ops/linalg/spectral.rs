@@ -343,3 +343,22 @@ fn step(h: &mut Mat<C>, z: &mut Mat<C>, (first, last): (usize, usize), shift: C)
     }
     (first..=last).for_each(|i| h[(i, i)] += shift);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shift_is_the_nearer_eigenvalue_of_the_last_block() {
+        let z = |re, im| C::new(re, im);
+        let real = |a, d| [z(a, 0.0), z(2.0, 0.0), z(2.0, 0.0), z(d, 0.0)];
+        let complex = [z(8.0, 1.0), z(-4.0, -1.0), z(8.0, 2.0), z(-4.0, -2.0)];
+        // The other eigenvalue is 3, -2 and 4.
+        let cases =
+            [(real(2.0, -1.0), z(-2.0, 0.0)), (real(-1.0, 2.0), z(3.0, 0.0)), (complex, z(0.0, -1.0))];
+        for (block, expected) in cases {
+            let shift = wilkinson(&Mat { rows: 2, cols: 2, data: block.to_vec() }, 1);
+            assert!((shift - expected).norm() < 1e-14, "{shift} and {expected}");
+        }
+    }
+}
