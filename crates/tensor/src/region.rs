@@ -99,7 +99,7 @@ fn cached<R: Outputs>(
         let op = Op::from(finish(Call::new(name, args.clone(), body))?);
         Ok(((name, args.clone(), avals.clone()), op))
     };
-    let is = |(n, a, i): &Key| *n == name && *a == args && *i == avals;
+    let is = |(n, a, i): &Key, _: &Op| *n == name && *a == args && *i == avals;
     let op =
         REGIONS.get_or_make(&(name, &args, &avals), is, make).map_err(|e| e.called(name).at(location))?;
     let outs = try_apply(op.clone(), ins).map_err(|e| e.called(name).at(location))?;

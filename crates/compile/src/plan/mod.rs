@@ -58,6 +58,11 @@ impl Plan {
             *donor = donor.filter(|input| keeps.contains(&(output, *input)));
         }
     }
+
+    /// Returns true if a run can return an error that names a source line: see [`Step::can_fail`].
+    pub fn can_fail(&self) -> bool {
+        self.steps.iter().any(Step::can_fail)
+    }
 }
 
 impl Buffer {
@@ -189,7 +194,7 @@ impl Step {
     pub fn can_fail(&self) -> bool {
         match self {
             Step::Kernel(_) | Step::Contract(_) => false,
-            Step::Slices { control, .. } => control.plans.iter().any(|p| p.steps.iter().any(Step::can_fail)),
+            Step::Slices { control, .. } => control.plans.iter().any(|plan| plan.can_fail()),
             Step::Routine(r) => r.can_fail,
             Step::Switch(_) | Step::Scan { .. } | Step::While { .. } => true,
         }

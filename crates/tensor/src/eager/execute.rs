@@ -77,6 +77,14 @@ impl Ready {
         self.get().run(arguments, Some(sink))
     }
 
+    /// Returns true if a run can return an error that names a source line.
+    fn can_fail(&self) -> bool {
+        match self {
+            Ready::Cpu(executable) => executable.plan().can_fail(),
+            Ready::Other(_) => true,
+        }
+    }
+
     fn get(&self) -> &dyn gradus_device::Executable {
         match self {
             Ready::Cpu(executable) => &**executable,
@@ -135,10 +143,10 @@ static READY: Bounded<Key, Ready> = Bounded::new();
 /// Returns the program of an op at these types and layouts, compiling it on first use.
 fn ready(op: &Op, device: Device, ins: &[Data], avals: &[Aval]) -> Result<Ready> {
     let parts: Vec<(&Aval, &Option<Box<[i64]>>)> = ins.iter().map(|d| (&d.aval, &d.strides)).collect();
-    let is = |(o, d, own): &Key| {
+    let is = |(o, d, own): &Key, known: &Ready| {
         o == op
             && *d == device
-            && same_lines(o, op)
+            && (!known.can_fail() || same_lines(o, op))
             && own.len() == ins.len()
             && own.iter().zip(ins).all(|(k, d)| k.0 == d.aval && k.1 == d.strides)
     };
@@ -173,7 +181,7 @@ pub(crate) type CellUpdates = Vec<(usize, usize)>;
 pub(crate) fn program(graph: &Arc<Graph>, device: Device, keeps: &CellUpdates) -> Result<Ready> {
     PROGRAMS.get_or_make(
         &(graph.canonical_hash(), device.id()),
-        |(own, d, k)| *d == device && k == keeps && **own == **graph && own.same_origins(graph),
+        |(own, d, k), _| *d == device && k == keeps && **own == **graph && own.same_origins(graph),
         || {
             let ready = match device.is_cpu() {
                 true => Ready::Cpu(Arc::new(Executable::new(graph)?)),

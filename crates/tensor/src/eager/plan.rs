@@ -91,19 +91,19 @@ impl<K, V: Clone> Bounded<K, V> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the value of a key with this hash that `is` accepts. On a miss, makes the value without
+    /// Returns the value of a key with this hash if `is` accepts both. On a miss, makes the value without
     /// holding the lock.
     pub(crate) fn get_or_make(
         &self,
         hashed: &impl Hash,
-        is: impl Fn(&K) -> bool,
+        is: impl Fn(&K, &V) -> bool,
         make: impl FnOnce() -> Result<(K, V)>,
     ) -> Result<V> {
         let mut h = StableHasher::default();
         hashed.hash(&mut h);
         let hash = h.finish();
         let find =
-            |t: &Table<K, V>| t.entries.get(&hash)?.iter().find(|(k, _)| is(k)).map(|(_, v)| v.clone());
+            |t: &Table<K, V>| t.entries.get(&hash)?.iter().find(|(k, v)| is(k, v)).map(|(_, v)| v.clone());
         if let Some(v) = self.table().as_ref().and_then(find) {
             return Ok(v);
         }
@@ -133,7 +133,7 @@ pub(crate) fn plan_for(op: &Op, ins: &[&Data], outs: &[&Data], needs: &[bool]) -
 fn plan_of(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Handle<Plan>> {
     PLANS.get_or_make(
         &(op, ins, needs),
-        |(o, i, n)| o == op && i == ins && n == needs,
+        |(o, i, n), _| o == op && i == ins && n == needs,
         || Ok(((op.clone(), ins.to_vec(), needs.to_vec()), Handle::new(derive(op, ins, outs, needs)?))),
     )
 }
