@@ -391,13 +391,28 @@ def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=N
 def mm(input, mat2, reduce="sum"):
     """Computes the product of matrices, the first of which is sparse.
 
+    With `reduce`, an element of the result is the mean, the largest or the smallest of the products that a sum would add. Only
+    products of stored elements count.
+
     >>> import gradus
     >>> gradus.sparse.mm(gradus.eye(2).to_sparse(), gradus.ones(2, 1)).tolist()
     [[1.0], [1.0]]
+    >>> a = gradus.tensor([[1.0, 3.0], [0.0, 2.0]]).to_sparse()
+    >>> gradus.sparse.mm(a, gradus.ones(2, 1), "mean").tolist()
+    [[2.0], [2.0]]
     """
-    if isinstance(input, SparseTensor):
-        return input.mm(mat2)
-    return input @ mat2
+    if reduce == "sum":
+        return input.mm(mat2) if isinstance(input, SparseTensor) else input @ mat2
+    if reduce not in ("mean", "amax", "amin"):
+        raise ValueError(f"reduce must be sum, mean, amax or amin, not {reduce!r}")
+    if not isinstance(input, SparseTensor):
+        raise TypeError(f"sparse.mm: with reduce={reduce!r} the first matrix must be sparse")
+    own = input.coalesce()
+    own._matrix("mm")
+    rows, columns = own._at[0], own._at[1]
+    products = own._held.unsqueeze(1) * mat2.index_select(0, columns)
+    zeros = _native.zeros((own._size[0], mat2.shape[1]), dtype=products.dtype)
+    return zeros.scatter_reduce(0, rows.unsqueeze(1).expand_as(products), products, reduce, include_self=False)
 
 
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):

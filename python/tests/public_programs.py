@@ -439,6 +439,9 @@ def main():
     for repository, (equal, total, refused) in table.items():
         print(f"| {repository} | {total} | {equal} |" + (f" ({refused} that PyTorch refuses left out)" if refused else ""))
     print(f"\n{sum(v[0] for v in table.values())} of {sum(v[1] for v in table.values())} entries of {len(table)} repositories are equal")
+    if not any(v[1] for v in table.values()):
+        print(f"no checkout of a known repository in {arguments.folder}", file=sys.stderr)
+        return 2
     return int(any(v[0] != v[1] for v in table.values()))
 
 

@@ -157,6 +157,23 @@ def test_like_and_new():
     assert gradus.zeros(2, device="wgpu", requires_grad=True).requires_grad
 
 
+LAYERS = {
+    "Linear": (2, 3), "Bilinear": (2, 3, 4), "Conv1d": (1, 2, 3), "Conv2d": (1, 2, 3), "Conv3d": (1, 2, 3), "ConvTranspose1d": (1, 2, 3),
+    "ConvTranspose2d": (1, 2, 3), "ConvTranspose3d": (1, 2, 3), "BatchNorm1d": (3,), "BatchNorm2d": (3,), "BatchNorm3d": (3,), "SyncBatchNorm": (3,),
+    "LayerNorm": (3,), "RMSNorm": (3,), "GroupNorm": (1, 3), "Embedding": (4, 2), "EmbeddingBag": (4, 2), "PReLU": (3,), "RNN": (2, 3), "LSTM": (2, 3),
+    "GRU": (2, 3), "RNNCell": (2, 3), "LSTMCell": (2, 3), "GRUCell": (2, 3), "MultiheadAttention": (4, 2), "TransformerEncoderLayer": (4, 2, 3),
+    "TransformerDecoderLayer": (4, 2, 3), "Transformer": (4, 2, 1, 1, 3),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name):
+    """Parameters and buffers are on the device and of the dtype that the layer is made with."""
+    layer = getattr(gradus.nn, name)(*LAYERS[name], device="wgpu", dtype=gradus.float16)
+    state = [x for x in layer.state_dict().values() if x.is_floating_point()]
+    assert state and {(x.device, x.dtype) for x in state} == {(WGPU, gradus.float16)}
+
+
 def test_default_device():
     assert gradus.get_default_device() == gradus.device("cpu")
     gradus.set_default_device("wgpu")

@@ -320,3 +320,18 @@ def test_hooks_that_fail_after_an_error_hide_nothing(t):
     with pytest.warns(UserWarning, match="the second"), pytest.raises(ValueError, match="the first"):
         layer(t.ones(1))
     assert seen == [5]
+
+
+def test_synchronised_batch_norms_compute_the_same():
+    """Parameters, statistics and the mode of the layers that are replaced stay, at every depth."""
+    model = nn.Sequential(nn.Linear(3, 4), nn.Sequential(nn.BatchNorm1d(4, eps=1e-3), nn.ReLU()))
+    x = gradus.randn(6, 3)
+    model(x)
+    for training in (True, False):
+        model.train(training)
+        made = nn.SyncBatchNorm.convert_sync_batchnorm(copy.deepcopy(model))
+        assert type(made[1][0]) is nn.SyncBatchNorm and made[1][0].training is training
+        state, expected = made.state_dict(), model.state_dict()
+        assert list(state) == list(expected)
+        assert all(np.array_equal(array(state[name]), array(expected[name])) for name in expected)
+        assert np.array_equal(array(made(x)), array(model(x)))

@@ -57,7 +57,8 @@ CASES = [
       for more in ("3", "3, 2, 1", "3, 2, 1, True", "2, 2, 1, False, False", "3, 2, 1, True, False")],
     ("F.avg_pool2d(x, 2, 1, 0, False, True, 3)", [ints(-20, 20, 1, 2, 5, 5)]), ("F.avg_pool2d(x, 2, stride=[])", [image]),
     ("F.max_pool2d(x, 2, stride=[])", [image]),
-    # integers stay integers
+    # integers stay integers, and keep all digits, which floats do not have
+    (f"F.hardtanh(x, {-2**62}, {2**62})", [ints(-5, 9, 12) * (2**40 + 1)]), ("F.threshold(x, -1.5, -7.9)", [ints(-5, 9, 12) * (2**40 + 1)]),
     ("F.hardtanh(x, -1.7, 2.9)", [ints(-5, 9, 12)]), ("F.hardtanh(x)", [ints(-5, 9, 12)]), ("F.relu6(x)", [ints(-5, 9, 12)]),
     ("F.threshold(x, 1.5, 7.9)", [ints(-5, 9, 12)]), ("F.threshold(x, -1.5, -7.9)", [ints(-5, 9, 12)]),
     ("F.local_response_norm(x, 2)", [np.zeros((0, 3, 4), np.int64)]),

@@ -9,20 +9,19 @@ import re
 
 import pytest
 
+import op_database
 from oracle import peer_or_skip
 
 #: Runs one of this number of samples, at least one per entry and dtype.
 EVERY = 12
 
 #: Largest fraction of samples for which an existing operation raises an error although PyTorch returns a result.
-RAISED = 0.01
+RAISED = 0.004
 
 
 @pytest.fixture(scope="module")
 def results():
     peer_or_skip("torch")
-    import op_database
-
     return op_database.run(every=EVERY, workers=os.cpu_count())
 
 
@@ -33,7 +32,7 @@ def documented():
     return {name for row in re.findall(r"^\| (`.*?`) \|", table, re.M) for name in re.findall(r"`([^`]+)`", row)}
 
 
-@pytest.mark.parametrize("kind", ["value", "gradient", "dtype", "abort", "hang"])
+@pytest.mark.parametrize("kind", op_database.WRONG)
 def test_no_sample_is_wrong(results, kind):
     """Every operation that exists returns PyTorch's results."""
     found = [line for line in results[1] if line[3] == kind]
@@ -50,8 +49,6 @@ def test_few_samples_raise(results):
 
 def test_missing_operations_are_documented(results):
     """The table lists exactly the missing operations."""
-    import op_database
-
     missing = {op_database.database()[line[0]].name for line in results[1] if line[3] == "missing"}
     assert missing == documented()
     assert len(missing) <= 25

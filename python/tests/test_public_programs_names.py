@@ -42,6 +42,7 @@ t.zeros_like(t.ones(2), layout=t.strided), t.empty_like(t.ones(2), memory_format
 t.normal(0.0, 0.0, (2,), device="cpu"), t.randint(3, (2,), device="cpu").shape, t.randperm(3, pin_memory=False).shape
 t.logspace(0, 1, 3, requires_grad=True).requires_grad
 t.ones(2).new_zeros(size=(2, 3)), t.ones(2).new_tensor([1], device="cpu"), t.ones(2).new_ones((2,), layout=t.strided)
+t.full_like(t.ones(2), 3.0, memory_format=t.preserve_format), t.rand_like(t.ones(2), memory_format=t.contiguous_format).shape, t.randn_like(t.ones(2), memory_format=t.preserve_format).shape
 t.ones(2).float(memory_format=t.preserve_format), t.ones(2).double(memory_format=t.preserve_format), t.ones(2).long(memory_format=t.preserve_format)
 t.ones(2).half(memory_format=t.contiguous_format), t.ones(2).bool(memory_format=t.preserve_format), t.ones(2).cpu(memory_format=t.preserve_format)
 t.ones(1, 2, 3, 4).contiguous(memory_format=t.channels_last), t.ones(2).clone(memory_format=t.contiguous_format)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from oracle import needs_torch, same, tensors, torch
+from oracle import array, needs_torch, same, tensors, torch
 
 import gradus
 
@@ -115,6 +115,23 @@ def test_older_constructors_and_values_with_axes(t):
 def test_wrong_indices_are_refused(indices, values, size):
     with pytest.raises(RuntimeError):
         gradus.sparse_coo_tensor(indices, values, size)
+
+
+@needs_torch
+@pytest.mark.parametrize("reduce", ["mean", "amax", "amin"])
+def test_products_that_reduce_otherwise(reduce):
+    """A row without elements is 0; the others reduce the products of stored elements only."""
+    results = []
+    for t in (gradus, torch):
+        values, d = tensors(t, [VALUES, DENSE])
+        s = t.sparse_coo_tensor(t.tensor(INDICES), values.detach(), (4, 4))
+        y = t.sparse.mm(s.to_sparse_csr() if t is torch else s, d, reduce)
+        y.backward(t.tensor(np.random.default_rng(5).standard_normal((4, 2))))
+        results.append([array(y), array(d.grad)])
+    for ours, theirs in zip(*results):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-14, atol=0)
+    with pytest.raises(ValueError, match="sum, mean, amax or amin"):
+        gradus.sparse.mm(gradus.eye(2).to_sparse(), gradus.eye(2), "prod")
 
 
 def test_other_functions_say_to_dense():
