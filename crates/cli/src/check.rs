@@ -257,8 +257,9 @@ struct CheckedName {
 fn checked_names(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec<CheckedName> {
     let Some(d) = program.definition(name) else { return Vec::new() };
     let own = indices(d.rank);
-    let (part, step) =
-        (|k: usize| format!("Part_{k}_{name}"), |k: usize| Name::from(format!("Step_{k}_{name}")));
+    // The name of a gradient: only gradients may read every step of a time that ends by a condition.
+    let part = |k: usize| format!("Grad_Part_{k}_{name}");
+    let step = |k: usize| Name::from(format!("Step_{k}_{name}"));
     let whole = equation(at(&part(0), &own), vec![tensor(gradient, &own)]);
     let plain = |step: Name, term: Option<Equation>| {
         let (name, label) = (name.clone(), gradient.to_string());
@@ -292,6 +293,15 @@ fn checked_names(program: &Program, name: &Name, gradient: &Name, ready: &Ready)
             _ => (0, false),
         };
         let read = tensor(gradient, &with(Index::Time(time.clone(), by)));
+        // A term of a state counts only while the condition of its time holds.
+        let condition = program.bounded.get(&time).filter(|_| by == 1);
+        let read = match condition {
+            Some((go, _)) => {
+                let go = tensor(go, &[Index::Time(time.clone(), 0)]);
+                Kind::Choose(Box::new([go, read, Kind::Number(0.0).bare()])).bare()
+            }
+            None => read,
+        };
         let given = is_input && first;
         let steps = if first { &others } else { &laid_out };
         let term = equation(at(name, &with(index.clone())), vec![tensor(&step(k), steps)]);

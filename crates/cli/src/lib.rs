@@ -82,7 +82,7 @@ pub(crate) fn point_at_options(mut faults: Faults, command: Option<&Source>, opt
     for fault in faults.faults.iter_mut().filter(|f| f.span() == Span::NOWHERE) {
         let named = |s: &&Span| {
             let words = command.slice(**s).split(|c: char| !c.is_alphanumeric() && c != '_' && c != '\'');
-            words.filter(|w| !w.is_empty()).any(|w| fault.message.contains(&format!("`{w}`")))
+            words.filter(|w| !w.is_empty()).any(|w| fault.names().any(|n| n == w))
         };
         if let (Some(span), Some(label)) = (spans.iter().find(named), fault.labels.first_mut()) {
             label.0 = *span;

@@ -210,6 +210,17 @@ fn check_covers_time_steps_and_constant_values() {
     assert!(text.lines().any(|l| l.starts_with("Grad_K ") && l.ends_with("  ok")), "{text}");
 }
 
+/// States keep their values from the step at which the condition does not hold, also with the terms that `check` adds.
+#[test]
+fn check_of_a_time_that_ends_by_a_condition() {
+    let program = "axis t = 20 while Go\nA = const(3)\nB[i] = const([0.5, -0.25])\nX[*0] = A\n\
+        Go[*t] = abs(X[*t] X[*t] - A) > 1e-3\nX[*t+1] = X[*t] / 2 + A / (2 X[*t])\nS[i,*0] = B[i]\n\
+        S[i,*t+1] = S[i,*t] + 0.1 X[*t] B[i]\nLoss = X[*-1] ** 3 + S[i,*-1] S[i,*-1]\n";
+    let text = output(program, &["check", "-"]);
+    let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad_")).collect();
+    assert!(rows.len() == 6 && rows.iter().all(|r| r.ends_with("  ok")), "{text}");
+}
+
 /// Counts of arithmetic and bytes that are known from the sizes.
 #[test]
 fn explain_counts() {

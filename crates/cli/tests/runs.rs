@@ -216,6 +216,19 @@ fn a_run_that_diverges_ends_and_keeps_the_last_good_checkpoint() {
     assert!(!folder.0.join("run/checkpoint.safetensors").exists());
 }
 
+/// Tests that a loss that is infinite or not a number ends the run at its first step.
+#[test]
+fn a_loss_that_is_not_finite_ends_the_run() {
+    for (loss, shown) in [("1 / W[i]", "inf"), ("-1 / W[i]", "-inf"), ("W[i] / W[i]", "NaN")] {
+        let folder = Folder::new("runs-not-finite");
+        folder.file("p.eq", &format!("Loss = {loss}\n"));
+        let config = "model = \"program\"\nsteps = 3\nout = \"run\"\n[optimizer]\nname = \"sgd\"\nrate = 0.1\n\
+            [program]\nfile = \"p.eq\"\nloss = \"Loss\"\nparameters = { W = { fill = 0.0, shape = [1] } }\n";
+        let outcome = gradus(&["train", &folder.file("c.toml", config)]);
+        fails(&outcome, &[&format!("step 1: the loss is {shown};"), "no good checkpoint was written"]);
+    }
+}
+
 /// Tests that if the last update overflows, no checkpoint is written, although all losses were finite.
 #[test]
 fn weights_that_are_not_finite_are_not_saved() {

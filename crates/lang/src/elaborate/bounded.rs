@@ -46,6 +46,14 @@ fn mean_of(e: &Equation, names: &HashSet<Name>) -> Equation {
     Equation { target, local: true, ..e.clone() }
 }
 
+/// Returns true if a line keeps a state while a condition does not hold, as in `X[*t+1] when !Go[*t] = X[*t]`.
+fn keeps_state(e: &Equation, go: &Name) -> bool {
+    let by_condition =
+        |g: &Expr| matches!(&g.kind, Kind::Not(c) if matches!(&c.kind, Kind::Ref(r) if r.name == *go));
+    e.guard.as_ref().is_some_and(by_condition)
+        && matches!(&e.value.kind, Kind::Ref(r) if r.name == e.target.name)
+}
+
 /// Returns the condition at the current step.
 fn condition(go: &Name, time: &Name, span: Span) -> Expr {
     let place = Place { index: Index::Time(time.clone(), 0), dotted: false, span };
@@ -58,7 +66,11 @@ impl Program {
         if self.bounded.is_empty() {
             return;
         }
-        let mut kept: Vec<Equation> = Vec::new();
+        // Lines that keep states are there already if more lines were appended to a program.
+        let goes = || self.bounded.values().map(|(go, _)| go);
+        let (mut kept, new): (Vec<Equation>, Vec<Equation>) =
+            std::mem::take(equations).into_iter().partition(|e| goes().any(|go| keeps_state(e, go)));
+        *equations = new;
         let all = equations.iter().flat_map(|e| e.reads().into_iter().chain([&e.target]));
         let mut names: HashSet<Name> = all.map(|r| r.name.clone()).collect();
         names.extend(self.params.iter().map(|p| p.0.clone()));
@@ -68,7 +80,7 @@ impl Program {
             else {
                 continue;
             };
-            // Lines of gradients run backwards, and a line that keeps a state is there already if they were appended.
+            // Lines of gradients run backwards. A line that was checked before has its condition.
             let holds = condition(go, &time, *at);
             let is_held = matches!(&e.value.kind, Kind::Choose(three) if three[0] == holds)
                 || e.guard.as_ref().is_some_and(|g| reads(g, go));

@@ -68,6 +68,11 @@ impl Diagnostic {
         }
     }
 
+    /// Returns the names that the message mentions: those between backticks.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.message.split('`').skip(1).step_by(2)
+    }
+
     /// Returns the primary location.
     pub fn span(&self) -> Span {
         self.labels.first().map(|l| l.0).unwrap_or_default()

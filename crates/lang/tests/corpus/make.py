@@ -57,6 +57,15 @@ def guard_index(A, B):
 
 
 @program
+def position_in_branch(B, C, I):
+    n = range(3)
+    at = I.long()
+    y = torch.stack([sum(C[m] if B[k] > 0.98 else C[at[m]] for k in n) for m in n])
+    z = torch.stack([sum(C[m] ** 3 * B.prod() if B[k] > 0.98 else C[at[m]] ** 3 for k in n) for m in n])
+    return {"Y": y, "Z": z, "Loss": (y * y * z).sum()}
+
+
+@program
 def concat_with_front_axis(A, B):
     y, one = torch.cat([A, B], 1), torch.cat([A[0], B[1]])
     z = torch.stack([torch.stack([torch.cat([A[b], B[c]]) for c in range(2)]) for b in range(2)])

@@ -38,6 +38,14 @@ impl Term<'_> {
         out
     }
 
+    /// Evaluates an expression through which no gradient flows, such as a position: it keeps its own axes in a branch.
+    pub(super) fn constant<R>(&self, f: impl FnOnce() -> Eval<R>) -> Eval<R> {
+        let before = self.masks.take();
+        let out = f();
+        self.masks.replace(before);
+        out
+    }
+
     /// Evaluates arguments of a call. Along axes that the call mixes, an argument is needed everywhere if the branch
     /// is taken anywhere.
     pub(super) fn mixed<R>(&self, call: &Call, f: impl FnOnce() -> Eval<R>) -> Eval<R> {

@@ -46,7 +46,7 @@ impl Term<'_> {
                 Ok(Positions { at, range, strict: false, span: place.span, step: None })
             }
             Index::Computed(e) => {
-                let value = self.eval(e)?;
+                let value = self.constant(|| self.eval(e))?;
                 if value.tensor.dtype().is_complex() || value.tensor.dtype() == DType::Bool {
                     let what = format!("positions are integers, not {}", value.tensor.dtype());
                     return Err(Diagnostic::error(place.span, what).into());
