@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Packages that the tests need in addition to the wheel.
-const TOOLS: &[&str] = &["maturin>=1.9,<2", "numpy", "pytest>=8", "hypothesis>=6"];
+const TOOLS: &[&str] = &["maturin>=1.9,<2", "numpy", "pytest>=8", "pytest-xdist>=3", "hypothesis>=6"];
 
 /// Packages that tests compare with if they are installed. `expecttest` is needed by PyTorch's op database;
 /// NVRTC compiles the CUDA kernels of the Rust tests; `openai` is the client that talks to `gradus serve`;
@@ -102,7 +102,10 @@ pub(crate) fn run(workspace: &Workspace, oracles: bool) -> Result<(), String> {
         "GRADUS_COMMAND",
         workspace.target.join("debug").join("gradus").with_extension(std::env::consts::EXE_EXTENSION),
     );
-    pytest.args(["-m", "pytest", "--quiet", "python/tests"]).current_dir(&workspace.root);
+    // Each process imports PyTorch and JAX, so more of them need much memory.
+    let processes = std::thread::available_parallelism().map_or(1, |n| n.get().min(4)).to_string();
+    pytest.args(["-m", "pytest", "--quiet", "-n", &processes, "--dist", "worksteal", "python/tests"]);
+    pytest.current_dir(&workspace.root);
     if oracles {
         pytest.env("GRADUS_ORACLES", "required");
     }
