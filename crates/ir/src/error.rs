@@ -213,8 +213,8 @@ impl Error {
         self
     }
 
-    /// Prepends the operation that the user called, unless it is the failing op itself. Keeps the operands of the
-    /// failing op.
+    /// Prepends the operation that the user called, unless the error names it as the outermost already, or names no op.
+    /// Keeps the operands of the failing op.
     pub fn called(mut self, name: &str) -> Error {
         if self.0.ops.first().is_some_and(|op| op != name) {
             self.0.ops.insert(0, name.to_string());

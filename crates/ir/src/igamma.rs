@@ -38,7 +38,7 @@ pub(crate) const GAUSS: [(f64, f64); 8] = [
     (0.9894009349916499, 0.027152459411754096),
 ];
 
-/// Returns `u - ln(1 + u)`, exact near 0.
+/// Returns `u - ln(1 + u)`, accurate near 0.
 fn excess(u: f64) -> f64 {
     if !(-0.4..=0.6).contains(&u) {
         return u - u.ln_1p();
@@ -53,7 +53,7 @@ fn excess(u: f64) -> f64 {
     u * y - 2.0 * sum
 }
 
-/// Returns `ln Γ(1 + a)` for `|a| <= 1/2`, exact near 0.
+/// Returns `ln Γ(1 + a)` for `|a| <= 1/2`, accurate near 0.
 fn lgamma_1p(a: f64) -> f64 {
     let (mut power, mut sum) = (-a, -GAMMA * a);
     for (k, zeta) in (2..).zip(ZETA) {
@@ -66,7 +66,8 @@ fn lgamma_1p(a: f64) -> f64 {
 /// Returns `x^a exp(-x) / Γ(a + 1)`, for positive arguments.
 pub(crate) fn density(a: f64, x: f64) -> f64 {
     if a < LARGE {
-        // Two factors exp(-x/2): where exp(-x) underflows the product may not, and where the power overflows it is 0.
+        // Multiplies by exp(-x/2) twice, because exp(-x) may underflow where the product does not. Where the power
+        // overflows, exp(-x/2) is 0.
         let half = (-x / 2.0).exp();
         return if half == 0.0 { 0.0 } else { x.powf(a) * half / libm::tgamma(a + 1.0) * half };
     }
@@ -124,7 +125,7 @@ fn by_quadrature(a: f64, x: f64) -> f64 {
     let start = (x - a) / a;
     let away = if x < a { -1.0 } else { 1.0 };
     // The density falls by exp(-40) within this distance. The slope of its logarithm is `rate`. Below the maximum
-    // the curvature of the logarithm is at most `a`. Above it, the curvature is at least a third of `a / (1 +
+    // the curvature of the logarithm is at least `a`. Above it, the curvature is at least a third of `a / (1 +
     // start)²` in the relevant range.
     let rate = a * start.abs() / (1.0 + start);
     let curvature = if away < 0.0 { a } else { a / ((1.0 + start) * (1.0 + start)) / 3.0 };

@@ -53,7 +53,7 @@ impl Slopes {
     }
 
     /// Returns the n-th derivative of x^a / Γ(a), divided by x^a / Γ(a + 1). With 1 / Γ(a) = a / Γ(a + 1) it
-    /// is exact near a = 0.
+    /// is accurate near a = 0.
     fn of_density(&self, n: usize, a: f64, more: f64) -> f64 {
         let (ratio, before) = self.ratios(n, more);
         a * ratio + n as f64 * before
@@ -72,7 +72,7 @@ fn first_slope(a: f64, x: f64) -> f64 {
     log - 0.5 / a + z * series
 }
 
-/// Returns `exp(u) - 1 - u`, exact near 0.
+/// Returns `exp(u) - 1 - u`, accurate near 0.
 fn excess(u: f64) -> f64 {
     if u.abs() > 0.5 {
         return u.exp_m1() - u;
@@ -85,7 +85,7 @@ fn excess(u: f64) -> f64 {
     sum
 }
 
-/// Computes the n-th derivative of P by the terms of its power series (DLMF 8.11.4). For n = 1 all are
+/// Computes the n-th derivative of P by the terms of its power series (DLMF 8.11.4). For n = 1 all terms are
 /// negative where ln(x) < ψ(a + 1).
 fn by_series(n: usize, a: f64, x: f64) -> f64 {
     let mut slopes = Slopes::new(n, first_slope(a, x), a);
@@ -176,7 +176,7 @@ pub(crate) fn gamma_density(n: f64, a: f64, x: f64) -> f64 {
     if x.is_infinite() || a.is_infinite() {
         return 0.0;
     }
-    // For small `a` and `x` the power of the density may underflow where that of one less does not.
+    // For small `a` and `x` the power x^a may underflow where x^(a-1) does not.
     let over_x = if a < 1.5 && x < 1.0 {
         x.powf(a - 1.0) * (-x).exp() / libm::tgamma(a + 1.0)
     } else {

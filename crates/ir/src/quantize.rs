@@ -1,7 +1,7 @@
 //! Quantisation: `f32` values to the blocks of a format.
 //!
-//! Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 follow the rules by which other programs write them, bit for bit. Formats with 256
-//! elements per block try several scales for each group and keep the one with the smallest squared error.
+//! Blocks of Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 have the same bits as those of other programs that write GGUF files. Formats
+//! with 256 elements per block try several scales for each group and keep the one with the smallest squared error.
 //! [`Format::dequantize`] is the inverse.
 
 use crate::format::Format;
@@ -167,7 +167,7 @@ fn centred_scale(x: &[f32], n: i32) -> f32 {
             products += f64::from(*x) * q;
             squares += q * q;
         }
-        // The best scale for these integers removes this much of the squares of the elements.
+        // The best scale for these integers reduces the squared error by this much, compared with all zeros.
         let removed = if squares > 0.0 { products * products / squares } else { 0.0 };
         if removed > best.0 {
             best = (removed, (products / squares) as f32);

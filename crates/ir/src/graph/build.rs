@@ -116,22 +116,22 @@ fn graph_of(
     inputs: Vec<(String, Id)>,
     outputs: &[Id],
 ) -> Result<Graph> {
-    let mut place = vec![u32::MAX; live.len()];
-    inputs.iter().enumerate().for_each(|(i, (_, id))| place[id.node as usize] = i as u32);
+    let mut number = vec![u32::MAX; live.len()];
+    inputs.iter().enumerate().for_each(|(i, (_, id))| number[id.node as usize] = i as u32);
     let mut next = inputs.len() as u32;
-    for (place, _) in place.iter_mut().zip(live).filter(|(place, live)| **live && **place == u32::MAX) {
-        (*place, next) = (next, next + 1);
+    for (number, _) in number.iter_mut().zip(live).filter(|(number, live)| **live && **number == u32::MAX) {
+        (*number, next) = (next, next + 1);
     }
-    let moved = |id: &Id| Id { node: place[id.node as usize], out: id.out };
+    let renumbered = |id: &Id| Id { node: number[id.node as usize], out: id.out };
     let (mut all, mut others) = (Vec::with_capacity(next as usize), Vec::with_capacity(next as usize));
     for mut node in nodes {
-        node.ins.iter_mut().for_each(|id| *id = moved(id));
+        node.ins.iter_mut().for_each(|id| *id = renumbered(id));
         let input = matches!(node.op, Op::Input(_));
         if input { &mut all } else { &mut others }.push(node);
     }
     all.append(&mut others);
-    let outputs = outputs.iter().map(moved).collect();
-    let inputs = inputs.into_iter().map(|(name, id)| (name, moved(&id))).collect();
+    let outputs = outputs.iter().map(renumbered).collect();
+    let inputs = inputs.into_iter().map(|(name, id)| (name, renumbered(&id))).collect();
     let graph = Graph { inputs, outputs, nodes: all, hash: OnceLock::new() };
     if cfg!(debug_assertions) {
         graph.verify_own()?;

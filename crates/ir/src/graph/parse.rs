@@ -18,10 +18,10 @@ const MAX_REGION_DEPTH: usize = 64;
 /// Returns how deep regions are nested in a graph, given the depths of the regions it can refer to.
 fn depth(graph: &Graph, regions: &[Arc<Graph>], depths: &[usize]) -> usize {
     let attrs = graph.nodes().iter().flat_map(|n| n.op.def().attrs());
-    let held: Vec<Arc<Graph>> =
+    let nested: Vec<Arc<Graph>> =
         attrs.flat_map(|(_, a)| a.graphs().into_iter().cloned().collect::<Vec<_>>()).collect();
     let of = |g: &Arc<Graph>| regions.iter().position(|r| Arc::ptr_eq(r, g)).map_or(0, |k| depths[k]);
-    held.iter().map(|g| of(g) + 1).max().unwrap_or(0)
+    nested.iter().map(|g| of(g) + 1).max().unwrap_or(0)
 }
 
 /// Parses a graph.

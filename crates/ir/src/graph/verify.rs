@@ -15,8 +15,8 @@ impl Graph {
     /// Checks every invariant, also in nested graphs.
     pub fn verify(&self) -> Result<()> {
         self.verify_own()?;
-        let held = self.nodes.iter().flat_map(|n| n.op.def().attrs());
-        for (_, attr) in held {
+        let attrs = self.nodes.iter().flat_map(|n| n.op.def().attrs());
+        for (_, attr) in attrs {
             attr.graphs().into_iter().try_for_each(|g| g.verify())?;
         }
         Ok(())

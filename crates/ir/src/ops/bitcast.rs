@@ -40,7 +40,9 @@ impl Primitive for Bitcast {
     fn form(&self, ins: &[Aval]) -> Form {
         let outs = self.infer(ins);
         Form::external(move |ins: &[Literal]| {
-            let (outs, [x]) = (outs.clone()?, ins) else { return Err(Error::verify("one operand")) };
+            let (outs, [x]) = (outs.clone()?, ins) else {
+                return Err(Error::verify("a bitcast takes one operand"));
+            };
             outs.iter().map(|aval| Literal::from_bytes(aval, &x.to_bytes())).collect()
         })
     }

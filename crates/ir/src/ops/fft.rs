@@ -47,7 +47,7 @@ impl Primitive for Fft {
 
 impl Fft {
     pub(crate) fn run(&self, ins: &[Literal]) -> Result<Vec<Literal>> {
-        let [x] = ins else { return Err(Error::verify("one operand")) };
+        let [x] = ins else { return Err(Error::verify("a transform takes one operand")) };
         let n = x.shape()[self.axis];
         let inner: usize = x.shape()[self.axis + 1..].iter().product();
         let mut data = stop::copied(x.c())?;
@@ -78,7 +78,7 @@ const UNSTOPPABLE: usize = 1 << 14;
 const ASK_EVERY: usize = 1 << 16;
 
 /// The algorithm for a transform of some extent. Long transforms are composed of short ones, so that they can be
-/// stopped in between. Making a plan is as fast as one pass over the elements.
+/// stopped in between.
 enum Plan {
     Short(Arc<dyn rustfft::Fft<f64>>),
     /// A composite extent `rows · columns`.

@@ -286,7 +286,7 @@ impl<'g> Var<'g> {
 
     /// Converts indices along `axis` to row-major positions in a tensor of `shape`.
     pub fn flat_along(self, shape: &Shape, axis: usize) -> Var<'g> {
-        // Computed in i64: a position may not fit a narrow index dtype.
+        // Computed in i64: a position might not fit a narrow index dtype.
         let index = self.to(DType::I64);
         let (b, strides, own) = (self.builder(), shape.strides(), self.shape());
         let along = |a: usize| if a == axis { index } else { b.iota(DType::I64, &own, a) };

@@ -260,7 +260,7 @@ impl Operands {
     }
 }
 
-/// Largest allowed difference of an evaluation to the reference.
+/// Largest allowed difference between an evaluation and the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// No difference.
@@ -366,7 +366,7 @@ pub enum Form {
     },
     /// An external routine.
     External {
-        /// The function that it computes. Devices may compute those that they know in their own way.
+        /// The function that it computes. A device may have its own implementation of it.
         kind: External,
         /// Its definition.
         reference: Arc<Routine>,

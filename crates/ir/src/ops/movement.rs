@@ -203,12 +203,12 @@ impl Primitive for Slice {
     fn transpose<'g>(&self, rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         let (to, from) = (rule.ins[0].shape(), ct.shape());
         let low: Vec<i64> = self.start.iter().map(|&x| x as i64).collect();
+        // A step beyond the extent takes one element, as the extent itself would, which cannot overflow.
         let step = |a: usize| self.step[a].min(to[a].max(1));
         let reach = |a: usize| if from[a] == 0 { 0 } else { (from[a] - 1) * step(a) + 1 };
         let high = (0..low.len()).map(|a| to[a] as i64 - low[a] - reach(a) as i64).collect();
         Some(ct.pad(low, high, (0..from.rank()).map(|a| step(a) - 1).collect()))
     }
-    // A step beyond the extent is reduced to the extent: both take one element, and this one cannot overflow.
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
         let (start, stop) = (prepend(0, &self.start), prepend(batch.size, &self.stop));
         batch.apply(Slice { start, stop, step: prepend(1, &self.step) })

@@ -233,7 +233,7 @@ impl Primitive for Scan {
             },
             same: &|id| outside[id.node as usize][id.out as usize],
         };
-        let mut sums = sums.iter().map(|sum| sum.built(b, &after));
+        let mut sums = sums.iter().map(|sum| sum.build(b, &after));
         let gs = reached.iter().map(|r| if *r { sums.next() } else { None }).collect();
         let gx = (0..differentiable(tx)).map(|i| at(carries.len() + i));
         [gs, spread_derivatives(tc, (0..m).map(at)), spread_derivatives(tx, gx)].concat()

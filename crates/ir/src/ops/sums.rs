@@ -66,8 +66,8 @@ impl<'a> Steps<'a> {
         self.graph.aval(id).shape.numel()
     }
 
-    /// Decides how to sum a value. The factors it keeps have at most as many elements as the value, and the total
-    /// kept at most doubles.
+    /// Decides how to sum a value. The factors of a product are kept only if they have at most as many elements as the
+    /// product. The number of kept elements at most doubles.
     pub(super) fn sum(&mut self, id: Id) -> Sum {
         if !self.varies[id.node as usize] {
             return Sum::Carried(id);
@@ -115,8 +115,8 @@ impl<'a> Steps<'a> {
         // The sums of the operands must not be larger in total than the sum of the value. If they are equally large,
         // at least one must be a product.
         let carried: usize = operands.iter().map(|s| self.carried(s)).sum();
-        let for_something = operands.iter().any(Sum::has_product);
-        if carried < self.numel(id) || carried == self.numel(id) && for_something {
+        let any_product = operands.iter().any(Sum::has_product);
+        if carried < self.numel(id) || carried == self.numel(id) && any_product {
             return Some(Sum::Of(node.op.clone(), operands));
         }
         self.kept.truncate(before.0);
@@ -152,21 +152,21 @@ impl Sum {
     }
 
     /// Marks the nodes of values that are the same in all iterations.
-    fn marked(&self, needed: &mut [bool]) {
+    fn mark_same(&self, needed: &mut [bool]) {
         match self {
             Sum::Same(id) => needed[id.node as usize] = true,
-            Sum::Of(_, operands) => operands.iter().for_each(|s| s.marked(needed)),
+            Sum::Of(_, operands) => operands.iter().for_each(|s| s.mark_same(needed)),
             _ => {}
         }
     }
 
     /// Builds the sum after the loop from the values available there.
-    pub(super) fn built<'g>(&self, b: &'g Builder, of: &LoopResults<'_, 'g>) -> Var<'g> {
+    pub(super) fn build<'g>(&self, b: &'g Builder, of: &LoopResults<'_, 'g>) -> Var<'g> {
         match self {
             Sum::Carried(id) => (of.carried)(*id),
             Sum::Product(dot, factors) => b.apply1(dot.clone(), &factors.map(of.stack)),
             Sum::Of(op, operands) => {
-                let operands: Vec<Var<'g>> = operands.iter().map(|s| s.built(b, of)).collect();
+                let operands: Vec<Var<'g>> = operands.iter().map(|s| s.build(b, of)).collect();
                 b.apply1(op.clone(), &operands)
             }
             Sum::Same(id) => (of.same)(*id),
@@ -177,7 +177,7 @@ impl Sum {
 /// Computes the values that sums need and that are the same in all iterations, outside of the loop.
 pub(super) fn same<'g>(b: &'g Builder, step: &Graph, shared: &[Var<'g>], sums: &[Sum]) -> Vec<Vec<Var<'g>>> {
     let mut needed = vec![false; step.nodes().len()];
-    sums.iter().for_each(|sum| sum.marked(&mut needed));
+    sums.iter().for_each(|sum| sum.mark_same(&mut needed));
     for (i, node) in step.nodes().iter().enumerate().rev().filter(|(_, n)| !n.ins.is_empty()) {
         if needed[i] {
             node.ins.iter().for_each(|id| needed[id.node as usize] = true);

@@ -55,8 +55,8 @@ pub(super) fn spread_derivatives<'g>(
     values.iter().map(|a| if a.dtype.is_differentiable() { found.next() } else { None }).collect()
 }
 
-/// Returns `x` for a branch whose result is used only where `taken` is true; elsewhere the value of `x` is held
-/// constant.
+/// Returns `x` for a branch whose result is used only where `taken` is true. Elsewhere `x` counts as a constant, so no
+/// gradient flows to it.
 ///
 /// Selecting among results alone is not enough. The gradient that enters a branch is then 0 where the branch is not
 /// taken, but 0 times an infinite derivative is NaN. Therefore this selects once more where the gradient leaves the

@@ -1,5 +1,5 @@
 //! Reductions and running combinations.
-//! Takes a literal and how to combine; returns its data. Results of narrow dtypes are rounded by the caller.
+//! Takes a literal and a [`Combine`]; returns the data of the result. The caller rounds results of narrow dtypes.
 
 use super::strides::{Offsets, strides};
 use crate::literal::Data;

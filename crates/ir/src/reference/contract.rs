@@ -116,21 +116,21 @@ pub(super) fn contract(x: &Literal, y: &Literal, lhs: &str, rhs: &str, out: &str
     dispatch(x, y, Labelled { outer: walk(&mut out.chars()), inner: walk(&mut summed.into_iter()) })
 }
 
-/// For every result position, the pairs of window position and operand position whose products it sums.
+/// A convolution: for every result position, the pairs of window and operand positions whose products are summed.
 struct Grouped {
-    /// N, G, C, O.
+    /// Extents of the batch, the groups, the input channels of a group and its output channels.
     extents: [usize; 4],
     operand: usize,
     window: usize,
-    meet: Vec<Vec<(usize, usize)>>,
+    pairs: Vec<Vec<(usize, usize)>>,
 }
 
 impl Contraction for Grouped {
     fn run<T: Product>(self, x: &[T], w: &[T]) -> Vec<T> {
         let [n, g, c, o] = self.extents;
-        let mut out = Vec::with_capacity(n * g * o * self.meet.len());
+        let mut out = Vec::with_capacity(n * g * o * self.pairs.len());
         for (ni, gi, oi) in (0..n).flat_map(|n| (0..g).flat_map(move |g| (0..o).map(move |o| (n, g, o)))) {
-            for meet in &self.meet {
+            for pairs in &self.pairs {
                 let mut sum = T::default();
                 if stop::requested() {
                     out.push(sum); // the values do not matter any more, but their number does
@@ -139,7 +139,7 @@ impl Contraction for Grouped {
                 for ci in 0..c {
                     let xs = &x[((ni * g + gi) * c + ci) * self.operand..];
                     let ws = &w[((gi * o + oi) * c + ci) * self.window..];
-                    for &(k, s) in meet {
+                    for &(k, s) in pairs {
                         sum = add(sum, xs[s].times(ws[k]));
                     }
                 }
@@ -175,13 +175,13 @@ pub(super) fn convolve(x: &Literal, w: &Literal, win: &Window, out: &Aval) -> Da
         }
         Some(at as usize)
     };
-    let meet = indices(ys)
+    let pairs = indices(ys)
         .iter()
         .map(|p| in_window.iter().enumerate().filter_map(|(k, index)| Some((k, source(p, index)?))).collect())
         .collect();
     let extents = [x.shape()[0], x.shape()[1], x.shape()[2], w.shape()[1]];
     let (operand, window) = (xs.iter().product(), ws.iter().product());
-    dispatch(x, w, Grouped { extents, operand, window, meet })
+    dispatch(x, w, Grouped { extents, operand, window, pairs })
 }
 
 pub(super) fn fold(x: &Literal, win: &Window, out: &Aval) -> Data {

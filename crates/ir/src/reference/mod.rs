@@ -25,7 +25,7 @@ use live::{Live, Value};
 use std::panic::Location;
 
 /// Returns the bytes of values in the carrier types of their classes.
-fn carried(avals: &[Aval]) -> usize {
+fn carrier_bytes(avals: &[Aval]) -> usize {
     let bytes = |a: &Aval| a.shape.numel().saturating_mul(if a.dtype.is_complex() { 16 } else { 8 });
     avals.iter().map(bytes).fold(0, usize::saturating_add)
 }
@@ -80,7 +80,7 @@ fn rounded(values: Vec<Value<'_>>) -> Result<Vec<Literal>> {
     Ok(values.into_iter().map(one).collect())
 }
 
-/// Evaluates without rounding. Values are dropped, or handed over, where they are last read.
+/// Evaluates without rounding. The op that reads a value last takes ownership of it.
 fn evaluate_exact<'l>(
     graph: &Graph,
     inputs: Vec<Value<'l>>,
@@ -123,7 +123,7 @@ fn apply_exact<'l>(
     outs: &[Aval],
     live: Option<&'l Live>,
 ) -> Result<Vec<Value<'l>>> {
-    size::check_bytes(carried(outs)).map_err(|e| e.in_op(op.name(), avals))?;
+    size::check_bytes(carrier_bytes(outs)).map_err(|e| e.in_op(op.name(), avals))?;
     let literals = |ins: &[Value<'l>]| ins.iter().map(|v| (**v).clone()).collect::<Vec<Literal>>();
     let one = |(data, aval): (Data, &Aval)| Literal::new(aval.clone(), wrapped(data, aval.dtype));
     let results = match op.def().form(avals) {
@@ -137,11 +137,11 @@ fn apply_exact<'l>(
             .and_then(|data| data.into_iter().zip(outs).map(one).collect::<Result<Vec<_>>>())
             .map(|r| values(&r, live)),
     };
-    results.and_then(|r| of_types(r, outs)).map_err(|e| e.in_op(op.name(), avals))
+    results.and_then(|r| check_types(r, outs)).map_err(|e| e.in_op(op.name(), avals))
 }
 
 /// Returns an error if results have other types than the op inferred, because later ops rely on those types.
-fn of_types<'l>(results: Vec<Value<'l>>, outs: &[Aval]) -> Result<Vec<Value<'l>>> {
+fn check_types<'l>(results: Vec<Value<'l>>, outs: &[Aval]) -> Result<Vec<Value<'l>>> {
     if results.iter().map(|v| v.aval()).eq(outs) {
         return Ok(results);
     }

@@ -19,7 +19,7 @@ pub(super) fn pick(data: &Data, at: impl Iterator<Item = i64>) -> Data {
     }
 }
 
-/// Returns an error if a map reads outside the operand or has other ranks: then the op that declared it is wrong.
+/// Returns an error if a map reads outside the operand or does not fit the ranks, which is an error of the op.
 fn check_map(map: &IndexMap, from: &Shape, to: &Shape) -> Result<()> {
     let reads = |a: usize| {
         let (mut low, mut high) = (map.offset[a], map.offset[a]);

@@ -29,7 +29,7 @@ impl Graph {
 /// Returns whether to keep a call.
 type KeepCall<'k> = &'k dyn Fn(&Call, &[Aval]) -> bool;
 
-/// Outputs of a graph over these inputs, without regions except those that are kept.
+/// Builds the outputs of a graph over these inputs. Inlines all regions except those that are kept.
 fn inline_into<'g>(
     b: &'g Builder,
     graph: &Graph,

@@ -99,7 +99,7 @@ pub fn grad_with_loss<'a, W: Into<Wrt<'a>>>(
 ) -> Result<Graph> {
     let location = Location::caller();
     let wrt: Vec<Wrt<'a>> = wrt.into_iter().map(W::into).collect();
-    joint(graph, loss, &wrt, unreachable, Seed::One).map_err(|e| e.or_at(location))
+    grad_graph(graph, loss, &wrt, unreachable, Seed::One).map_err(|e| e.or_at(location))
 }
 
 /// As [`grad_with_loss`], for a loss of any shape, real or complex. The graph has one more input after the others,
@@ -125,7 +125,7 @@ pub fn grad_with_cotangent<'a, W: Into<Wrt<'a>>>(
 ) -> Result<Graph> {
     let location = Location::caller();
     let wrt: Vec<Wrt<'a>> = wrt.into_iter().map(W::into).collect();
-    joint(graph, loss, &wrt, unreachable, Seed::Input).map_err(|e| e.or_at(location))
+    grad_graph(graph, loss, &wrt, unreachable, Seed::Input).map_err(|e| e.or_at(location))
 }
 
 /// The cotangent of the loss.
@@ -137,7 +137,13 @@ enum Seed {
     Input,
 }
 
-fn joint(graph: &Graph, loss: Id, wrt: &[Wrt<'_>], unreachable: Unreachable, seed: Seed) -> Result<Graph> {
+fn grad_graph(
+    graph: &Graph,
+    loss: Id,
+    wrt: &[Wrt<'_>],
+    unreachable: Unreachable,
+    seed: Seed,
+) -> Result<Graph> {
     let Some(at) = graph.outputs().iter().position(|id| *id == loss) else {
         let why = format!("is not an output of the graph, which has {}", graph.outputs().len());
         return Err(Error::value(format!("the loss %{}.{}", loss.node, loss.out), why));
@@ -167,7 +173,7 @@ fn joint(graph: &Graph, loss: Id, wrt: &[Wrt<'_>], unreachable: Unreachable, see
     let (values, found) = cotangents_for(&b, graph, &ins, &cts, |i, _| needed[i]);
     let value = |id: &Id| values[id.node as usize][id.out as usize];
     let grad = |id: &Id| found[id.node as usize][id.out as usize];
-    // An error of a rule is reported first: after one, which values are reached is unreliable.
+    // If a rule failed, its error is reported instead: it is then unreliable which values are reached.
     if let (None, Unreachable::Error, Some(id)) =
         (b.error(), unreachable, wrt.iter().find(|id| grad(id).is_none()))
     {

@@ -343,8 +343,8 @@ fn pull_jvp<'g>(
     wanted.iter().map(|w| if *w { of_tangents.next().flatten() } else { None }).collect()
 }
 
-/// Applies the transpose of a graph that is linear in its inputs after those of `point` to cotangents of its outputs.
-/// The transpose is reverse mode with respect to these inputs, at zero.
+/// Applies the transpose of `linear` to cotangents of its outputs. The graph takes the values of `point`, then inputs in
+/// which it is linear. Its transpose is reverse mode with respect to these inputs, at zero.
 pub fn transpose_into<'g>(
     b: &'g Builder,
     linear: &Graph,

@@ -32,7 +32,7 @@ impl Primitive for Cholesky {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(Factorisation::Cholesky, self.clone(), self.infer(ins))
+        form_per_matrix(Factorisation::Cholesky, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND

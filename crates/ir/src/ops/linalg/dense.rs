@@ -1,6 +1,6 @@
 //! Dense matrix algorithms by elimination and reflection, in simple loops: the definition of the linear algebra ops.
 //!
-//! These are references: the backward stable textbook algorithm, on one matrix, real or complex.
+//! These are references: the backward stable textbook algorithms, on one matrix, real or complex.
 
 use crate::literal::Data;
 use crate::{C, Literal, stop};
@@ -36,7 +36,7 @@ pub(super) trait Scalar:
     fn data(v: Vec<Self>) -> Data;
 
     /// Returns the number of modulus 1 in the same direction; 1 for 0 and for subnormal numbers, whose
-    /// reciprocals overflow.
+    /// reciprocals may overflow.
     fn phase(self) -> Self {
         let size = self.size();
         if size >= f64::MIN_POSITIVE { self * Self::of(1.0 / size) } else { Self::of(1.0) }
@@ -187,7 +187,7 @@ impl<T: Scalar> Mat<T> {
         }
     }
 
-    /// As [`rotate`](Mat::rotate), by the adjoint from the left.
+    /// Multiplies from the left by the adjoint of the rotation of [`rotate`](Mat::rotate).
     pub(super) fn rotate_rows(&mut self, (p, q): (usize, usize), (c, s): (f64, f64), e: T) {
         let (c, s) = (T::of(c), T::of(s));
         for j in 0..self.cols {

@@ -32,7 +32,7 @@ impl Primitive for Det {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(Factorisation::Det, self.clone(), self.infer(ins))
+        form_per_matrix(Factorisation::Det, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND
@@ -74,7 +74,7 @@ impl Primitive for Adjugate {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(Factorisation::Adjugate, self.clone(), self.infer(ins))
+        form_per_matrix(Factorisation::Adjugate, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND
@@ -115,7 +115,7 @@ impl Primitive for Slogdet {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(Factorisation::Slogdet, self.clone(), self.infer(ins))
+        form_per_matrix(Factorisation::Slogdet, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND

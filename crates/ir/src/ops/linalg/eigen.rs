@@ -42,7 +42,7 @@ impl Primitive for Eigh {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(Factorisation::Eigh, self.clone(), self.infer(ins))
+        form_per_matrix(Factorisation::Eigh, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND
@@ -93,7 +93,7 @@ impl Primitive for Eig {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(Factorisation::Eig, self.clone(), self.infer(ins))
+        form_per_matrix(Factorisation::Eig, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND

@@ -58,7 +58,7 @@ impl Primitive for Lu {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(Factorisation::Lu, self.clone(), self.infer(ins))
+        form_per_matrix(Factorisation::Lu, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND

@@ -1,9 +1,9 @@
-//! Linear algebra on the last two axes: systems, factorisations, eigenvalues. The axes before are a batch.
+//! Linear algebra on the last two axes: systems, factorisations, eigenvalues. All other axes are batch axes.
 //!
 //! The values come from simple dense algorithms (`dense`, `spectral`). The derivatives are rules in terms of other
 //! ops, so they transpose and differentiate again. Results that are unique only up to a phase are normalised, and the
-//! rules are the derivatives of the normalised results. Gradients of functions that do not depend on the phase are
-//! those of any other normalisation.
+//! rules are the derivatives of the normalised results. If a function does not depend on the phase, its gradient is the
+//! same for every normalisation.
 //! `eigh` and `cholesky` are functions of the Hermitian part of their operand.
 
 mod cholesky;
@@ -31,7 +31,7 @@ use crate::literal::Data;
 use crate::{C, Class, DType, Shape, stop};
 use dense::{Mat, Scalar};
 
-/// Largest allowed difference of factorisations of well-conditioned matrices to the reference.
+/// Largest allowed difference between a factorisation of well-conditioned matrices and the reference.
 const BOUND: Bound = Bound::Largest(256.0);
 
 /// Returns the numbers of rows and columns of the matrices in an operand.
@@ -86,7 +86,7 @@ pub enum Factorisation {
 }
 
 /// Returns the form of an op that processes the matrices of its operands one after the other.
-fn each(kind: Factorisation, kernel: impl Kernel, outs: Result<Vec<Aval>>) -> Form {
+fn form_per_matrix(kind: Factorisation, kernel: impl Kernel, outs: Result<Vec<Aval>>) -> Form {
     let reference = Arc::new(move |ins: &[Literal]| {
         let outs = outs.clone()?;
         match ins.first().map(|l| l.dtype().class()) {

@@ -33,7 +33,7 @@ impl Primitive for Pinv {
     }
     fn form(&self, ins: &[Aval]) -> Form {
         let epsilon = ins.first().map_or(0.0, |a| a.dtype.epsilon());
-        each(Factorisation::Pinv, Inverse { epsilon }, self.infer(ins))
+        form_per_matrix(Factorisation::Pinv, Inverse { epsilon }, self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND

@@ -52,7 +52,7 @@ impl Primitive for Qr {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(Factorisation::Qr { reflected: self.reflected }, self.clone(), self.infer(ins))
+        form_per_matrix(Factorisation::Qr { reflected: self.reflected }, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND

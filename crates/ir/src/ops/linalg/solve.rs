@@ -42,7 +42,7 @@ impl Primitive for Solve {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(Factorisation::Solve, self.clone(), self.infer(ins))
+        form_per_matrix(Factorisation::Solve, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND
@@ -104,7 +104,11 @@ impl Primitive for TriangularSolve {
     }
     fn form(&self, ins: &[Aval]) -> Form {
         let TriangularSolve { lower, transpose, unit } = *self;
-        each(Factorisation::TriangularSolve { lower, transpose, unit }, self.clone(), self.infer(ins))
+        form_per_matrix(
+            Factorisation::TriangularSolve { lower, transpose, unit },
+            self.clone(),
+            self.infer(ins),
+        )
     }
     fn bound(&self) -> Bound {
         BOUND

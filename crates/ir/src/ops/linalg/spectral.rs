@@ -12,10 +12,10 @@ const SWEEPS: usize = 60;
 /// Rotations of two columns between two polls for a stop request.
 const ASK_EVERY: usize = 16;
 
-/// Columns longer than this are polled for at every rotation.
+/// If columns are longer than this, every rotation polls.
 const LONG: usize = 1000;
 
-/// Returns the entry that fixes the phase of a vector: the first of at least half the largest modulus.
+/// Returns the phase of the entry that is made real: the first of at least half the largest modulus.
 fn anchor<T: Scalar>(v: &Mat<T>, j: usize) -> T {
     let largest = (0..v.rows).map(|i| v[(i, j)].size()).fold(0.0, f64::max);
     let entry = (0..v.rows).map(|i| v[(i, j)]).find(|x| x.size() >= 0.5 * largest);
@@ -93,9 +93,9 @@ type Svd<T> = (Mat<T>, Vec<f64>, Mat<T>);
 pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> Result<Svd<T>, String> {
     a.check_finite()?;
     let (mut u, s, mut v) = if a.rows >= a.cols {
-        tall(a)
+        one_sided_jacobi(a)
     } else {
-        let (v, s, u) = tall(&a.adjoint());
+        let (v, s, u) = one_sided_jacobi(&a.adjoint());
         (u, s, v)
     };
     for j in 0..s.len() {
@@ -109,8 +109,9 @@ pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> Result<Svd<T>, String> {
     Ok((u, s, v))
 }
 
-/// Rotates columns until they are orthogonal (Hestenes). Their lengths are the singular values.
-fn tall<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
+/// Factors `A = U diag(s) Vᴴ` if there are at least as many rows as columns. Rotates columns until they are orthogonal
+/// (Hestenes); their lengths are the singular values.
+fn one_sided_jacobi<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
     let (m, n) = (a.rows, a.cols);
     let mut v = Mat::eye(n, n);
     let (mut a, scale) = scaled(a);
@@ -181,8 +182,7 @@ fn complete<T: Scalar>(u: &mut Mat<T>, j: usize) {
     }
 }
 
-/// Computes the adjugate from the singular values: `det(A) A⁻¹` if `A` is regular, and exact also if it is
-/// not.
+/// Computes the adjugate from the singular values. It is `det(A) A⁻¹` if `A` is regular, and is accurate for every `A`.
 pub(super) fn adjugate<T: Scalar>(a: &Mat<T>) -> Mat<T> {
     let n = a.rows;
     // The determinant of a matrix with NaN is NaN, not an error, and so are its derivatives.
@@ -199,7 +199,7 @@ pub(super) fn determinant<T: Scalar>(mut a: Mat<T>) -> T {
     (0..a.rows).map(|i| a[(i, i)]).fold(T::of(sign), |x, y| x * y)
 }
 
-/// Returns the eigenvalues by real part (equal ones by imaginary part, larger first) and unit eigenvectors as
+/// Returns the eigenvalues by ascending real part (equal ones by imaginary part, larger first) and unit eigenvectors as
 /// columns.
 pub(super) fn eig(a: &Mat<C>) -> Result<(Vec<C>, Mat<C>), String> {
     let n = a.rows;
@@ -231,7 +231,7 @@ pub(super) fn eig(a: &Mat<C>) -> Result<(Vec<C>, Mat<C>), String> {
     Ok((order.iter().map(|&i| w[i]).collect(), columns(&v, &order)))
 }
 
-/// Orders by real part. Real parts that are equal up to rounding, as those of conjugates, are ordered by imaginary
+/// Orders by ascending real part. Real parts that are equal up to rounding, as those of conjugates, are ordered by imaginary
 /// part, larger first.
 fn ordered(w: &[C], equal: f64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..w.len()).collect();

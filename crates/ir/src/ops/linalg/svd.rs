@@ -60,7 +60,7 @@ impl Primitive for Svd {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(Factorisation::Svd, self.clone(), self.infer(ins))
+        form_per_matrix(Factorisation::Svd, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND
