@@ -89,7 +89,7 @@ struct Axis {
     strides: [i64; 3],
 }
 
-/// Matches a contraction to a matrix product; may exchange the operands.
+/// Matches a contraction to a matrix product. The flag is true if the product exchanges the operands.
 pub(crate) fn match_product(
     [operands, dtype]: [DType; 2],
     ops: &[Operand<'_>; 3],

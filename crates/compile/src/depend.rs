@@ -69,7 +69,7 @@ impl Depend {
         self.spread(unit);
     }
 
-    /// Returns the dependencies of a unit together with `needs` and their dependencies.
+    /// Takes the dependencies of a unit, and adds `needs` and their dependencies to them.
     fn with(&mut self, unit: usize, needs: impl IntoIterator<Item = usize>) -> Set {
         let mut own = std::mem::take(&mut self.before[unit]);
         for need in needs {

@@ -307,7 +307,8 @@ impl Body<'_, '_> {
         self.insts.len() - 1
     }
 
-    /// Appends an instruction as `push` does, unless the body already has an equal load. Returns the load's number.
+    /// Appends an instruction, unless the body already has an equal constant, load or index. Returns the number of the
+    /// instruction.
     fn push_once(&mut self, inst: Inst) -> usize {
         let same = |other: &Inst| {
             other.dtype == inst.dtype
@@ -378,7 +379,7 @@ impl Body<'_, '_> {
     /// Returns the level of a load: `Row` if the group reduces and the layout does not vary along reduced
     /// axes, else `Element`.
     fn level(&self, layout: &Layout) -> Level {
-        let still = layout.strides[self.parallel..].iter().all(|&s| s == 0);
-        if self.group.reduced.is_some() && still { Level::Row } else { Level::Element }
+        let invariant = layout.strides[self.parallel..].iter().all(|&s| s == 0);
+        if self.group.reduced.is_some() && invariant { Level::Row } else { Level::Element }
     }
 }

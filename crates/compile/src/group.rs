@@ -54,7 +54,7 @@ pub(crate) struct Member {
     /// Shape of the value: the extents of `space` without the reduced axes.
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
-    /// Inputs and outputs of the graph that the op reads or defines and that have memory of their own.
+    /// The inputs, constants and outputs of the graph that the op reads or defines and that have memory of their own.
     pub(crate) large: Vec<Value>,
 }
 
@@ -230,8 +230,8 @@ impl Group {
         if self.is_too_wide_with([member].into_iter()) {
             return Err(TOO_WIDE);
         }
-        let whole = self.fit(&member.space, Level::Element).is_some();
-        let level = match (&member.task, whole) {
+        let fits = self.fit(&member.space, Level::Element).is_some();
+        let level = match (&member.task, fits) {
             (Task::Reduce(_, axes), true) => {
                 let reduced = self.reduced_axes(&member.space, axes).ok_or(OTHER_AXES)?;
                 match &self.reduced {

@@ -85,7 +85,7 @@ pub struct Piece {
 
 impl Piece {
     /// Returns the range of indices along each axis at which the piece is read. Returns `None` if the piece is never
-    /// read, or if a bound depends on several axes. Devices check bounds in any case.
+    /// read, or if a bound is not an index plus a constant. Devices check bounds in any case.
     fn within(&self, all: &[(i64, i64)]) -> Option<Vec<(i64, i64)>> {
         let mut ranges = all.to_vec();
         for (l, extent) in &self.bounds {
@@ -135,6 +135,7 @@ impl Kernel {
     }
 
     /// Returns all accesses that can occur, each with the dtype of its elements and the first and last position it reaches.
+    /// Omits pieces whose range of indices is unknown: devices check their bounds.
     pub fn reach(&self) -> Vec<(&Access, DType, (i64, i64))> {
         let Some(all) =
             self.axes.iter().map(|&e| Some((0, e.checked_sub(1)? as i64))).collect::<Option<Vec<_>>>()

@@ -45,12 +45,12 @@ pub struct InputLayout {
     pub layout: Layout,
 }
 
-/// Compiles a graph whose inputs are row-major for a device.
+/// Compiles a graph for a device. The inputs are row-major.
 pub fn compile(graph: &Graph, profile: &Profile) -> Result<Plan> {
     compile_with(graph, &[], profile)
 }
 
-/// Compiles a graph whose inputs have these layouts for a device.
+/// Compiles a graph for a device. The inputs have these layouts.
 pub fn compile_with(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -> Result<Plan> {
     let inlined = graph.inlined_except(&|call, types| profile.claims(call, types))?;
     let Simplified { graph, fired, .. } =

@@ -43,7 +43,7 @@ pub(crate) fn lower(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -
     Ok(l.to)
 }
 
-/// Returns the nodes whose first results are outputs, directly or through views.
+/// Returns the nodes that have a result which is an output, directly or through views.
 fn output_nodes(graph: &Graph) -> HashSet<u32> {
     let of_view = |id: Id| {
         let node = &graph.nodes()[id.node as usize];
@@ -156,11 +156,12 @@ impl Lowering<'_> {
         let value = self.new_value(out.clone(), Origin::Computed);
         let large = self.large(&args, value);
         let (space, shape, dtype) = (space.clone(), out.shape.clone(), out.dtype);
-        self.place(Arc::new(Member { value, task, args, space, shape, dtype, large }));
+        self.fuse(Arc::new(Member { value, task, args, space, shape, dtype, large }));
         self.view_of(value)
     }
 
-    /// Returns the inputs among the operands, and the value itself if it is an output, if they have memory of their own.
+    /// Returns the inputs and constants among the operands, and the value itself if it is an output. Omits values that have no
+    /// memory of their own.
     fn large(&self, args: &[View], value: Value) -> Vec<Value> {
         let bytes = |v: Value| {
             let aval = &self.to.values[v].0;
@@ -173,7 +174,7 @@ impl Lowering<'_> {
     }
 
     /// Merges an op into as many of the groups that compute its operands as possible, or starts a new group.
-    fn place(&mut self, member: Arc<Member>) {
+    fn fuse(&mut self, member: Arc<Member>) {
         let value = member.value;
         let mut producers: Vec<usize> =
             member.args.iter().filter_map(View::value).filter_map(|v| self.to.maker[v]).collect();
@@ -457,7 +458,7 @@ impl Lowering<'_> {
                 self.to.units[u] = Unit::Group(group);
                 self.to.maker[value] = Some(u);
             }
-            None => self.place(member),
+            None => self.fuse(member),
         }
         value
     }

@@ -16,7 +16,8 @@ pub(crate) struct Life {
 /// Assigns an offset to every temporary, and determines which inputs an output may overwrite.
 pub(crate) fn plan_memory(plan: &mut Plan, align: usize, page: usize) {
     let lives = lives(plan);
-    let mut host: HashMap<usize, usize> = HashMap::new();
+    // For each temporary that overwrites another, the other one.
+    let mut overwritten: HashMap<usize, usize> = HashMap::new();
     let mut taken: HashSet<usize> = HashSet::new();
     for (at, step) in plan.steps.iter().enumerate() {
         for (written, read) in in_place(step) {
@@ -26,17 +27,17 @@ pub(crate) fn plan_memory(plan: &mut Plan, align: usize, page: usize) {
             // are read.
             let fits = plan.buffers[written].numel == plan.buffers[read].numel
                 && plan.buffers[written].dtype.size() == plan.buffers[read].dtype.size();
-            let free = !taken.contains(&read) && !host.contains_key(&written);
+            let free = !taken.contains(&read) && !overwritten.contains_key(&written);
             if temporary(written) && temporary(read) && dies && fits && free {
-                host.insert(written, read);
+                overwritten.insert(written, read);
                 taken.insert(read);
             }
         }
     }
     // Buffers that overwrite one another are allocated as one buffer that lives as long as all of them.
     let root = |mut b: usize| {
-        while let Some(&h) = host.get(&b) {
-            b = h;
+        while let Some(&other) = overwritten.get(&b) {
+            b = other;
         }
         b
     };

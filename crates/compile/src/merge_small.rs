@@ -1,6 +1,6 @@
 //! Merges small independent loop nests over the same index space, because starting a small nest costs more than running it.
-//! Takes lowered units, and merges groups without reductions in place. `depend.rs` decides which groups may be merged. If the
-//! body of a loop becomes one nest, a device can run the whole loop as one nest.
+//! Changes the lowered units in place; groups with reductions stay. `depend.rs` decides which groups may be merged. If the
+//! body of a loop becomes one nest, a device can run the entire loop as one nest.
 
 use crate::group::Group;
 use crate::lowered::{Lowered, Unit};

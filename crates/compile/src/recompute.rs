@@ -25,7 +25,7 @@ pub(crate) fn recompute(lowered: &mut Lowered, limits: &Recompute) {
         readers.keys().copied().collect::<Vec<_>>().into_iter().rev().take_while(|_| !stop::requested())
     {
         let units = readers[&value].clone();
-        let Some(changed) = without(lowered, value, &units, &readers, limits) else { continue };
+        let Some(changed) = recompute_in_readers(lowered, value, &units, &readers, limits) else { continue };
         for (unit, group) in changed {
             let before: BTreeSet<Value> = lowered.units[unit].reads().into_iter().collect();
             let after: BTreeSet<Value> = group.reads().into_iter().collect();
@@ -46,7 +46,7 @@ pub(crate) fn recompute(lowered: &mut Lowered, limits: &Recompute) {
 
 /// Returns the groups that read a value, changed to compute it themselves. Returns `None` if one group cannot, or if
 /// the limits say that it should not.
-fn without(
+fn recompute_in_readers(
     lowered: &mut Lowered,
     value: Value,
     units: &BTreeSet<usize>,
@@ -80,7 +80,7 @@ fn without(
         changed.push((unit, group.clone()));
     }
     for (_, group) in &mut changed {
-        *group = computing(lowered, group, value, &members)?;
+        *group = recompute_in_group(lowered, group, value, &members)?;
     }
     Some(changed)
 }
@@ -139,7 +139,7 @@ impl Recipe<'_> {
 }
 
 /// Returns a group that computes a value instead of reading it.
-fn computing(
+fn recompute_in_group(
     lowered: &mut Lowered,
     group: &Group,
     value: Value,

@@ -2,7 +2,7 @@
 //!
 //! - Values that depend only on shared operands are computed once, before the loop.
 //! - Products that do not depend on a carry are computed for all iterations at once, as one large product. If iterations are
-//!   small, so are pointwise functions. This may at most double the bytes that the loop reads and writes.
+//!   small, pointwise functions are also computed in this way. The elements that the loop reads and writes at most double.
 //! - Shared operands of products are transposed once, before the loop.
 //! - Products that a later loop would compute again are kept by the earlier loop (`reuse`).
 //!
@@ -141,25 +141,28 @@ enum DependsOn {
 struct LoopOptimizer<'s> {
     scan: &'s Scan,
     limits: &'s Loops,
-    on: Vec<DependsOn>,
+    /// For each node of the body, the operands it depends on.
+    depends_on: Vec<DependsOn>,
 }
 
 impl<'s> LoopOptimizer<'s> {
     fn new(scan: &'s Scan, limits: &'s Loops) -> LoopOptimizer<'s> {
-        let mut on: Vec<DependsOn> = Vec::with_capacity(scan.body.nodes().len());
+        let mut depends_on: Vec<DependsOn> = Vec::with_capacity(scan.body.nodes().len());
         for node in scan.body.nodes() {
-            on.push(match input(node) {
+            depends_on.push(match input(node) {
                 Some(i) if i < scan.shared => DependsOn::Shared,
                 Some(i) if i >= scan.shared + scan.carries => DependsOn::Slices,
                 Some(_) => DependsOn::Carries,
-                None => node.ins.iter().map(|id| on[id.node as usize]).max().unwrap_or(DependsOn::Shared),
+                None => {
+                    node.ins.iter().map(|id| depends_on[id.node as usize]).max().unwrap_or(DependsOn::Shared)
+                }
             });
         }
-        LoopOptimizer { scan, limits, on }
+        LoopOptimizer { scan, limits, depends_on }
     }
 
-    fn on(&self, id: Id) -> DependsOn {
-        self.on[id.node as usize]
+    fn depends_on(&self, id: Id) -> DependsOn {
+        self.depends_on[id.node as usize]
     }
 
     fn form(&self, node: &Node) -> Form {
@@ -170,12 +173,12 @@ impl<'s> LoopOptimizer<'s> {
     /// Returns the loop-invariant values to hoist; inputs, constants and views stay.
     fn invariants(&self) -> Vec<Id> {
         let body = &self.scan.body;
-        let used = body.nodes().iter().zip(&self.on).filter(|(_, on)| **on != DependsOn::Shared);
+        let used = body.nodes().iter().zip(&self.depends_on).filter(|(_, on)| **on != DependsOn::Shared);
         let mut once: Vec<Id> = Vec::new();
         for id in used
             .flat_map(|(n, _)| &n.ins)
             .chain(body.outputs())
-            .filter(|id| self.on(**id) == DependsOn::Shared)
+            .filter(|id| self.depends_on(**id) == DependsOn::Shared)
         {
             let mut id = *id;
             let form = loop {
@@ -193,8 +196,8 @@ impl<'s> LoopOptimizer<'s> {
         once
     }
 
-    /// Returns the products, and also the functions if iterations are small, to compute for all iterations before the loop. In
-    /// each iteration they have together at most as many elements as the loop reads and writes.
+    /// Returns the values to compute for all iterations before the loop: products, and pointwise functions if iterations are
+    /// small. Their elements per iteration are at most as many as the elements that the loop reads and writes.
     fn batched_over_steps(&self) -> Vec<Id> {
         let body = &self.scan.body;
         let elements = |a: &Aval| a.shape.numel();
@@ -202,14 +205,14 @@ impl<'s> LoopOptimizer<'s> {
             body.input_avals()[self.scan.shared + self.scan.carries..].iter().map(elements).sum::<usize>();
         let mut left = slices + body.output_avals()[self.scan.carries..].iter().map(elements).sum::<usize>();
         let small = body.nodes().iter().flat_map(|n| &n.outs).all(|a| elements(a) <= self.limits.small);
-        // Marks the values that an iteration uses, in addition to the values computed before the loop.
+        // Marks the values that are outputs, or that nodes which depend on carries read.
         let mut used = vec![false; body.nodes().len()];
-        let within = body.nodes().iter().zip(&self.on).filter(|(_, on)| **on == DependsOn::Carries);
+        let within = body.nodes().iter().zip(&self.depends_on).filter(|(_, on)| **on == DependsOn::Carries);
         within.flat_map(|(n, _)| &n.ins).chain(body.outputs()).for_each(|id| used[id.node as usize] = true);
         let (mut ahead, mut ready) = (Vec::new(), vec![false; body.nodes().len()]);
         for (i, node) in body.nodes().iter().enumerate() {
             let simple = node.ins.iter().all(|id| ready[id.node as usize]);
-            ready[i] = match (self.on[i], self.form(node)) {
+            ready[i] = match (self.depends_on[i], self.form(node)) {
                 (DependsOn::Shared, _) | (DependsOn::Slices, Form::Input) => true,
                 (DependsOn::Slices, Form::Pointwise(_)) if simple && !(small && used[i]) => true,
                 (DependsOn::Slices, Form::Contract { .. } | Form::Pointwise(_)) if simple => {
@@ -228,19 +231,19 @@ impl<'s> LoopOptimizer<'s> {
         ahead
     }
 
-    /// Returns the shared operands to transpose before the loop: those of products in the loop whose contiguous axis is
-    /// unsuitable. Each entry is a product, an operand and the new order of its axes.
+    /// Returns the shared operands to transpose before the loop: those of products in the loop whose last axis is summed. Each
+    /// entry is a product, an operand and the new order of its axes, with the summed axes first.
     fn transposed_operands(&self, once: &[Id]) -> Vec<(usize, usize, Vec<usize>)> {
         let mut transposed = Vec::new();
         for (i, node) in self.scan.body.nodes().iter().enumerate() {
             let Op::Dot(dot) = &node.op else { continue };
             for (operand, id) in node.ins.iter().enumerate() {
                 let is_input = input(&self.scan.body.nodes()[id.node as usize]).is_some();
-                let known = self.on(*id) == DependsOn::Shared && (is_input || once.contains(id));
+                let known = self.depends_on(*id) == DependsOn::Shared && (is_input || once.contains(id));
                 let (own, _) = labels(dot, operand);
                 let lane = |l: &char| dot.out.contains(*l);
                 let summed_last = own.chars().last().is_some_and(|l| !lane(&l));
-                if self.on[i] == DependsOn::Carries && known && summed_last {
+                if self.depends_on[i] == DependsOn::Carries && known && summed_last {
                     let all = || own.chars().enumerate();
                     let order = all().filter(|(_, l)| !lane(l)).chain(all().filter(|(_, l)| lane(l)));
                     transposed.push((i, operand, order.map(|(a, _)| a).collect()));

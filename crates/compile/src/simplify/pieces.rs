@@ -24,7 +24,7 @@ pub(super) fn rules() -> Vec<Rule> {
             "slice(pad(x)) = slice(x) or zeros, if it reads nothing else",
             slice_of_pad,
         ),
-        Rule::exact("pad twice", "pad(pad(x)) = pad(x) with both", pad_twice),
+        Rule::exact("pad twice", "pad(pad(x)) = pad(x) with both paddings", pad_twice),
         Rule::exact("concat in concat", "concat(concat(x, y), z) = concat(x, y, z)", concat_in_concat),
         Rule::exact("concat of a split", "concat(x[a..b], x[b..c]) = x[a..c]", concat_of_split),
         Rule::exact(
@@ -102,7 +102,7 @@ fn concat_in_concat(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::of(own.clone(), node.ins.iter().flat_map(flat).map(Expr::Is)))
 }
 
-/// Merges two neighbouring slices into one, or into the operand itself if they cover it.
+/// Merges two operands that are neighbouring slices of a value into one slice.
 fn concat_of_split(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Concat(Concat { axis }) = &node.op else { return None };
     let slice = |id: Id| match seen.op(id) {

@@ -50,8 +50,8 @@ fn large<'a>(plan: &'a Plan, step: &Step, least: usize) -> impl Iterator<Item = 
     all.filter(move |b| plan.buffers[*b].bytes() >= least)
 }
 
-/// Moves the nests that share large values with a sum next to the sum. Steps between them that they do not depend on are moved
-/// after them. Returns the range of these nests.
+/// Moves the nests that share large values with a sum next to the sum. The steps between these nests are moved after them; no
+/// nest depends on such a step. Returns the range of the sum and the nests.
 fn gather_nests(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Range<usize> {
     let mut shared: BTreeSet<usize> = large(plan, &plan.steps[sum], least).collect();
     let joins = |step: &Step, shared: &mut BTreeSet<usize>| {

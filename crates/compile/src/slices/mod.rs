@@ -4,7 +4,7 @@
 //! The values that these steps pass to each other then have the size of one slice, so they stay in cache and are never stored
 //! completely. For example, the scores of attention are computed, normalised and used for one head at a time, or for some rows
 //! of a large head. If a later run of slices reads a value of an earlier run and also all operands of that value, the later
-//! run computes the value again.
+//! run may compute the value again.
 
 mod columns;
 
@@ -26,7 +26,7 @@ struct Run {
     extents: Vec<usize>,
     /// The buffers that one of the steps writes and another reads.
     passed: BTreeSet<usize>,
-    /// The buffers of `passed` that no step outside of the run uses. `bytes` is their total size.
+    /// The temporaries of `passed` that no step outside of the run uses. `bytes` is their total size.
     own: BTreeSet<usize>,
     bytes: usize,
 }
@@ -49,7 +49,7 @@ struct SlicedAccess<'a> {
     buffer: usize,
     /// Strides along the outer axes, from slice to slice.
     along: &'a [i64],
-    /// The first and the last position within a slice; `None` if it is guarded by bounds.
+    /// The first and the last position within a slice; `None` if the access is guarded by bounds.
     within: Option<(i64, i64)>,
     write: bool,
 }
@@ -57,8 +57,9 @@ struct SlicedAccess<'a> {
 /// A function that is called for every access of a step, and returns the buffer to use instead.
 type RedirectAccess<'f> = &'f mut dyn FnMut(SlicedAccess<'_>) -> usize;
 
-/// Splits axes so that the first parts have these extents. Returns the parts of each axis.
-fn front(axes: &[usize], parallel: usize, extents: &[usize]) -> Option<Vec<Vec<usize>>> {
+/// Splits the parallel axes so that their outer parts have these extents. Returns the parts of every axis, or `None` if the
+/// axes cannot be split like this.
+fn split_outer_axes(axes: &[usize], parallel: usize, extents: &[usize]) -> Option<Vec<Vec<usize>>> {
     let (outer, slices): (usize, usize) = (axes[..parallel].iter().product(), extents.iter().product());
     if slices == 0 || outer == 0 || outer % slices != 0 {
         return None;
@@ -79,21 +80,22 @@ fn sliced(step: &Step, extents: &[usize], redirect: RedirectAccess<'_>) -> Optio
 
 fn kernel(k: &Kernel, extents: &[usize], redirect: RedirectAccess<'_>) -> Option<Kernel> {
     let (axes, n) = (&k.axes, extents.len());
-    let pieces = front(axes, k.parallel, extents)?;
+    let pieces = split_outer_axes(axes, k.parallel, extents)?;
     let inner: Vec<usize> = pieces.concat().split_off(n);
     let parallel = pieces[..k.parallel].iter().map(Vec::len).sum::<usize>().checked_sub(n + 1)? + 1;
-    let part = |layout: &mut Layout| {
-        let mut whole = layout.cut(axes, &pieces);
-        layout.strides = whole.strides.split_off(n);
-        whole.strides
+    // Removes the outer axes from a layout and returns the strides along them.
+    let take_outer = |layout: &mut Layout| {
+        let mut split = layout.cut(axes, &pieces);
+        layout.strides = split.strides.split_off(n);
+        split.strides
     };
     let mut slice_access = |access: &mut Access, guarded: bool, write: bool| {
-        let along = part(&mut access.layout);
+        let along = take_outer(&mut access.layout);
         let within = if guarded { None } else { access.layout.ends(&inner) };
         access.buffer = redirect(SlicedAccess { buffer: access.buffer, along: &along, within, write });
     };
     // A value that depends on the index along the outer axes cannot be computed within a slice.
-    let independent = |layout: &mut Layout| part(layout).iter().all(|s| *s == 0).then_some(());
+    let independent = |layout: &mut Layout| take_outer(layout).iter().all(|s| *s == 0).then_some(());
     let mut new = k.clone();
     for inst in &mut new.body {
         match &mut inst.op {
@@ -115,7 +117,7 @@ fn kernel(k: &Kernel, extents: &[usize], redirect: RedirectAccess<'_>) -> Option
 fn contraction(c: &Contraction, extents: &[usize], redirect: RedirectAccess<'_>) -> Option<Contraction> {
     let n = extents.len();
     let axes: Vec<usize> = c.batch.iter().map(|b| b.0).chain([c.m.0]).collect();
-    let pieces = front(&axes, axes.len(), extents)?;
+    let pieces = split_outer_axes(&axes, axes.len(), extents)?;
     let flat = pieces.concat();
     // The part of the rows that is not in the outer axes stays.
     let (batch, rows) = match c.m.0 {
