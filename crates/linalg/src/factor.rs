@@ -22,9 +22,9 @@ pub fn cholesky<T: Number>(a: &[T], size: Size) -> Result<Vec<T>, Failure> {
 fn eliminate<T: Number>(mut a: MatMut<'_, T>, size: Size) -> Result<Vec<usize>, Failure> {
     let par = size.parallelism();
     let (mut from, mut to) = (vec![0; size.rows], vec![0; size.rows]);
-    let room = factor::lu_in_place_scratch::<usize, T>(size.rows, size.cols, par, Default::default());
-    let mut room = MemBuffer::new(room);
-    let stack = MemStack::new(&mut room);
+    let scratch = factor::lu_in_place_scratch::<usize, T>(size.rows, size.cols, par, Default::default());
+    let mut scratch = MemBuffer::new(scratch);
+    let stack = MemStack::new(&mut scratch);
     factor::lu_in_place(a.as_mut(), &mut from, &mut to, par, stack, Default::default());
     match (0..size.rows.min(size.cols)).find(|&i| a[(i, i)] == T::ZERO) {
         Some(pivot) => Err(Failure::Singular(pivot)),

@@ -18,7 +18,7 @@ pub use spectral::{Eigen, Svd, eig, eigh, pinv, svd};
 
 use faer::{Mat, MatMut, MatRef, Par};
 
-/// The reason why a matrix has no such factorisation.
+/// The reason why a factorisation, or the solution of a system, fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The pivot of this index is 0.

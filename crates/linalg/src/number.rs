@@ -19,7 +19,7 @@ pub trait Number: ComplexField + Copy {
     fn times(self, by: Self) -> Self;
     /// Returns the mean of two numbers.
     fn mean(a: Self, b: Self) -> Self;
-    /// Returns the product of all. Products of part of the numbers may exceed the range of `f32`.
+    /// Returns the product of all numbers. Partial products may exceed the range of `f32`.
     fn product(all: &[Self]) -> Self;
 }
 

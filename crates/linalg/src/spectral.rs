@@ -31,7 +31,7 @@ pub struct Eigen<V, T> {
     pub vectors: Vec<T>,
 }
 
-/// Returns the eigenvalues of the Hermitian part in ascending order, and their vectors.
+/// Returns the eigenvalues of the Hermitian part in ascending order, and their eigenvectors.
 pub fn eigh<T: Number>(a: &[T], size: Size) -> Result<Eigen<f64, T>, Failure> {
     set_global_parallelism(size.parallelism());
     let found = hermitian(size.view(a)).self_adjoint_eigen(Side::Lower).map_err(|_| Failure::NotConverged)?;
@@ -86,7 +86,7 @@ pub fn pinv<T: Number>(a: &[T], size: Size, least: f64) -> Result<Vec<T>, Failur
     Ok(row_major((&v * u.adjoint()).as_ref()))
 }
 
-/// Returns the eigenvalues by real part (equal ones by imaginary part, larger first), and unit vectors.
+/// Returns the eigenvalues by ascending real part (equal ones by imaginary part, larger first), and unit eigenvectors.
 pub fn eig(a: &[Complex<f64>], size: Size) -> Result<Eigen<Complex<f64>, Complex<f64>>, Failure> {
     set_global_parallelism(size.parallelism());
     let found = size.view(a).eigen().map_err(|_| Failure::NotConverged)?;
@@ -104,7 +104,7 @@ pub fn eig(a: &[Complex<f64>], size: Size) -> Result<Eigen<Complex<f64>, Complex
     Ok(Eigen { values, vectors: row_major(vectors.as_ref()) })
 }
 
-/// Orders by real part. Real parts that are equal up to rounding are ordered by imaginary part, larger first.
+/// Orders by ascending real part. Real parts that are equal up to rounding are ordered by imaginary part, larger first.
 fn ordered(values: &[Complex<f64>], equal: f64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&i, &j| values[i].re.total_cmp(&values[j].re));

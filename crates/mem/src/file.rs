@@ -10,7 +10,7 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
-/// Identifies a rearranged copy of a part of a file: the address of the part, and what the caller distinguishes.
+/// Identifies a rearranged copy of a part of a file: the address of the part, and the `kind` of [`rearranged`].
 type Key = (usize, [usize; 3]);
 
 /// An open map.
@@ -53,8 +53,9 @@ static MAPS: RwLock<BTreeMap<usize, Weak<Open>>> = RwLock::new(BTreeMap::new());
 
 /// The bytes of a file, read-only.
 ///
-/// If another process writes the file while it is mapped, the bytes seen here change. A file that is replaced by
-/// renaming another file, as checkpoints are, keeps the content that it had when it was opened.
+/// If another process writes the file while it is mapped, the bytes seen here change. No process may shorten the file while
+/// it is mapped: reading a missing page ends this process. A file that is replaced by renaming another file, as checkpoints
+/// are, keeps the content that it had when it was opened.
 pub struct FileMap {
     /// `None` for an empty file, which cannot be mapped.
     open: Option<Arc<Open>>,
@@ -130,8 +131,8 @@ pub fn rearranged(part: *const [u8], kind: [usize; 3], write: impl FnOnce(NonNul
     copy.get_or_init(make).clone()
 }
 
-/// Returns the address of the copy that [`rearranged`] has made of the part of a file that begins at `part`,
-/// if there is one.
+/// Returns the address of the copy that [`rearranged`] has made of the part of a file that begins at `part`, if there is
+/// one. If there are copies of several kinds, returns that of the smallest kind.
 pub fn copy_of(part: *const u8) -> Option<*const u8> {
     let nearest = nearest(part.addr())?;
     let copies = nearest.copies.lock().unwrap_or_else(PoisonError::into_inner);

@@ -32,7 +32,7 @@ const QUARTER_MID: f32 = 7.549_789_4e-8;
 const QUARTER_LOW: f32 = 5.390_302_5e-15;
 
 /// Reduces an angle by quarter turns. Returns their number, the same number in the lowest bits of a word, and the
-/// remainder after subtracting the first part of pi.
+/// remainder after subtracting their product with [`QUARTER`].
 #[inline(always)]
 fn reduce_angle<N: Float>(a: N) -> (N, N::Bits, N) {
     let t = a.fma(FRAC_2_PI, ROUND);

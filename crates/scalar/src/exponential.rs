@@ -42,7 +42,7 @@ pub fn powers<N: Float>(t: N) -> (N, N) {
     (power(half), power(n - half))
 }
 
-/// Returns `exp(x)` where neither it nor its exponent is near the ends of the range.
+/// Returns `exp(x)`, for results that are far from overflow and underflow.
 #[inline(always)]
 fn exp_near<N: Float>(x: N) -> N {
     let (d, t) = exp_parts(x);

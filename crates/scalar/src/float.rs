@@ -25,7 +25,7 @@ pub trait Float:
 
     /// Returns `self·b + c`, rounded once where the target has an instruction for it, else twice.
     fn fma(self, b: impl Into<Self>, c: impl Into<Self>) -> Self;
-    /// Returns `self·b + c`, rounded once on every target.
+    /// Returns `self·b + c` on every target without rounding the product.
     fn fused(self, b: impl Into<Self>, c: impl Into<Self>) -> Self;
     /// Returns the absolute value.
     fn abs(self) -> Self;

@@ -9,7 +9,7 @@ use std::f32::consts::PI;
 /// Number of recurrence steps that bring a number below 8 to one between 2 and 3.
 const STEPS: usize = 5;
 
-/// Returns the difference of a nonnegative number to the nearest integer; 0 from 2^23 on, where all are integers.
+/// Returns a nonnegative number minus the nearest integer; 0 from 2^23 on, where all are integers.
 #[inline(always)]
 fn fraction<N: Real>(a: N) -> N {
     let small = N::select(a.lt(8_388_608.0), a, 0.0);
@@ -56,7 +56,7 @@ pub fn lgamma<N: Real>(x: N) -> N {
     let y = N::select(a.lt(8.0), middle, far);
     let y = N::select(a.lt(1.25), near, N::select(a.lt(1.75), bottom, y));
     let y = N::select(a.eq(f32::INFINITY), f32::INFINITY, y);
-    // Reflection formula: log(pi / |x sin(pi x)|) - lgamma(|x|), where the product may underflow.
+    // Reflection formula: log(pi / |x sin(pi x)|) - lgamma(|x|). Takes three logarithms, because the product may underflow.
     let sine = circular::sin(fraction(a) * PI.into()).abs();
     let pole = N::both(N::both(x.lt(0.0), a.gt(1e-8)), sine.eq(0.0));
     let reflected = (N::from(1.144_729_9) - log(N::select(sine.eq(0.0), 1.0, sine))) - (log(a) + y);

@@ -24,7 +24,7 @@ fn half_exp<N: Real>(a: N) -> N {
     (d + 1.0.into()).scaled(t - 1.0.into())
 }
 
-/// Returns `exp(x) - 1`, exact near 0.
+/// Returns `exp(x) - 1`, accurate near 0.
 #[inline(always)]
 pub fn expm1<N: Real>(x: N) -> N {
     let x0 = N::select(x.lt(-20.0), -20.0, x);

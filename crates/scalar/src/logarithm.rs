@@ -5,12 +5,12 @@ use crate::Real;
 use crate::exponential::{log, split};
 use std::f32::consts::LN_2;
 
-/// Returns `log(1 + x)`, exact near 0.
+/// Returns `log(1 + x)`, accurate near 0.
 #[inline(always)]
 pub fn log1p<N: Real>(x: N) -> N {
     let one = N::from(1.0);
     let u = one + x;
-    // Relative rounding error of the sum `1 + x`.
+    // Rounding error of the sum `1 + x`.
     let lost = x - (u - one);
     let y = log(u) + lost / u;
     // At -1 and for large numbers the sum has no error to correct.

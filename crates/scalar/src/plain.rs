@@ -76,7 +76,7 @@ impl<const FUSED: bool> Float for Plain<FUSED> {
         let (b, c) = (b.into().0, c.into().0);
         Plain(match FUSED {
             true => self.0.mul_add(b, c),
-            // The product is exact in `f64`.
+            // The product is exact in `f64`. The sum is rounded to `f64`, then to `f32`.
             false => (f64::from(self.0) * f64::from(b) + f64::from(c)) as f32,
         })
     }
