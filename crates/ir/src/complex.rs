@@ -1,11 +1,11 @@
 //! Functions of a complex variable as scalar functions: the definition of the ops of the same names on complex
 //! numbers.
 //!
-//! Like [`special`](crate::special) these are references. `num-complex` implements most of them as one formula. Such
-//! a formula loses all digits near zeros (`asin` near 0), or returns NaN where terms overflow but the value does not
-//! (`tanh` of 400). These follow W. Kahan, "Branch cuts for complex elementary functions" (1987). They are accurate
-//! to a few units in the last place of the modulus, and have the branch cuts of C99 and PyTorch. On a cut the sign
-//! of a zero selects the side from which the function is continuous.
+//! Like those of [`special`](crate::special), these are references. `num-complex` implements most of them as one
+//! formula. Such a formula loses all digits near zeros (`asin` near 0), or returns NaN where terms overflow but the
+//! value does not (`tanh` of 400). The functions here follow W. Kahan, "Branch cuts for complex elementary functions"
+//! (1987). They are accurate to a few units in the last place of the modulus, and have the branch cuts of C99 and
+//! PyTorch. On a cut the sign of a zero selects the side from which the function is continuous.
 
 use crate::C;
 use std::f64::consts::{FRAC_PI_2, LN_2};

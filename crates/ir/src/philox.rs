@@ -18,7 +18,7 @@ const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 /// Words per block.
 pub const BLOCK: usize = 4;
 
-/// Rounds per block: the number for which the known answers are published, with a margin of safety.
+/// Rounds per block: the authors' default, with a margin of safety and published known answers.
 const ROUNDS: usize = 10;
 
 /// Returns the high and the low half of the 64-bit product of two words.

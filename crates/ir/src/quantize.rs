@@ -1,7 +1,7 @@
 //! Quantisation: `f32` values to the blocks of a format.
 //!
-//! Blocks of Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 have the same bits as those of other programs that write GGUF files. Formats
-//! with 256 elements per block try several scales for each group and keep the one with the smallest squared error.
+//! Blocks of Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 have the same bits as those of other programs that write GGUF files.
+//! Formats with 256 elements per block try several scales for each group and keep the one with the smallest squared error.
 //! [`Format::dequantize`] is the inverse.
 
 use crate::format::Format;

@@ -135,15 +135,15 @@ fn pi_cot_pi(x: f64) -> f64 {
     }
 }
 
-/// Returns the `n`-th derivative of [`digamma`], which is the one of order 0.
+/// Returns the `n`-th derivative of [`digamma`]; for `n = 0`, digamma itself.
 ///
-/// The poles, at 0, -1, -2, ...: for odd `n` the value there is +inf, the limit from both sides. For even
-/// `n` the sides differ, and the value is that of digamma: -inf at 0, +inf at -0, NaN at the negative
-/// integers. NaN at -inf.
+/// The poles are 0, -1, -2, ... For odd `n` the value at a pole is +inf, the limit from both sides. For even
+/// `n` the limits differ, and the value is that of digamma: -inf at 0, +inf at -0, NaN at the negative
+/// integers. At -inf the value is NaN.
 ///
-/// It is (-1)^(n+1) n! times the sum of (x + k)^-(n+1) over k >= 0. For x > 0 the sum is a Hurwitz zeta
-/// function, and for x < 0 it is composed of three. Let f be the fractional part of x. The terms below zero
-/// have the distances 1 - f to -x, with the sign of the power; those above zero have the distances from f on.
+/// The value is (-1)^(n+1) n! times the sum of (x + k)^-(n+1) over k >= 0. For x > 0 the sum is a Hurwitz zeta
+/// function. For x < 0 it is composed of three: with f = x - floor(x), the positive x + k are f, f + 1, ..., and the
+/// negative ones have the moduli 1 - f, 2 - f, ..., -x, a difference of two such functions.
 pub(crate) fn polygamma(n: u32, x: f64) -> f64 {
     let sign = if n % 2 == 1 { 1.0 } else { -1.0 };
     if n == 0 {
@@ -209,7 +209,7 @@ fn factorial_zeta(n: u32, x: f64) -> f64 {
 /// Returns x^s ζ(s, x), for s >= 2 and x > 0: the sum of (1 + k/x)^-s over k >= 0.
 ///
 /// Terms are added until the rest is negligible, or until the Euler-Maclaurin formula gives the rest. The rest
-/// is soon negligible if s is large compared to x. Either takes at most some forty terms.
+/// is soon negligible if s is large compared to x. Both cases take at most about forty terms.
 fn scaled_zeta(s: f64, x: f64) -> f64 {
     let (mut sum, mut k, mut term) = (0.0, 0.0, 1.0);
     while x + k < s + 10.0 {

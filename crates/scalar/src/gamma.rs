@@ -56,7 +56,8 @@ pub fn lgamma<N: Real>(x: N) -> N {
     let y = N::select(a.lt(8.0), middle, far);
     let y = N::select(a.lt(1.25), near, N::select(a.lt(1.75), bottom, y));
     let y = N::select(a.eq(f32::INFINITY), f32::INFINITY, y);
-    // Reflection formula: log(pi / |x sin(pi x)|) - lgamma(|x|). Takes three logarithms, because the product may underflow.
+    // Reflection formula: log(pi / |x sin(pi x)|) - lgamma(|x|). Takes the logarithms of the factors, because the
+    // product may underflow.
     let sine = circular::sin(fraction(a) * PI.into()).abs();
     let pole = N::both(N::both(x.lt(0.0), a.gt(1e-8)), sine.eq(0.0));
     let reflected = (N::from(1.144_729_9) - log(N::select(sine.eq(0.0), 1.0, sine))) - (log(a) + y);

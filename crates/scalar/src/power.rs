@@ -74,8 +74,8 @@ pub fn pow<N: Real>(a: N, b: N) -> N {
     let zero = N::select(b.lt(0.0), f32::INFINITY, 0.0);
     let power = N::select(x.eq(0.0), zero, power);
     let power = N::select(x.eq(f32::INFINITY), N::select(b.lt(0.0), 0.0, f32::INFINITY), power);
-    // Determines if `b` is an odd integer. From 2^24 on all numbers are even. Below 2^23 rounding leaves integers unchanged,
-    // and leaves their halves unchanged if they are even.
+    // Determines if `b` is an odd integer. From 2^24 on all numbers are even. Below 2^23 rounding leaves integers
+    // unchanged, and leaves their halves unchanged if they are even.
     let c = b.abs();
     let small = c.lt(8_388_608.0);
     let c0 = N::select(small, c, 0.0);

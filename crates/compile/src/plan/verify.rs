@@ -41,15 +41,15 @@ impl Plan {
         Ok(())
     }
 
-    /// Checks that steps read written buffers, write each buffer once and stay within bounds, and that all outputs
-    /// are written.
+    /// Checks that steps read only buffers that are written before, write each buffer once and stay within bounds, and
+    /// that all outputs are written.
     fn order(&self) -> Result<(), String> {
         let given = |p: &BufferLocation| matches!(p, BufferLocation::Input(_) | BufferLocation::Constant(_));
-        let mut there: Vec<bool> = self.buffers.iter().map(|b| given(&b.location)).collect();
+        let mut written: Vec<bool> = self.buffers.iter().map(|b| given(&b.location)).collect();
         for (at, step) in self.steps.iter().enumerate() {
             let fail = |what: String| format!("{what} in step {at}");
             for b in step.reads() {
-                if !there.get(b).is_some_and(|t| *t) {
+                if !written.get(b).is_some_and(|t| *t) {
                     return Err(fail(format!("b{b} is read before it is written")));
                 }
             }
@@ -57,10 +57,10 @@ impl Plan {
             writes.sort_unstable();
             writes.dedup();
             for b in writes {
-                if there.get(b).is_none_or(|t| *t) {
+                if written.get(b).is_none_or(|t| *t) {
                     return Err(fail(format!("b{b} is written again")));
                 }
-                there[b] = true;
+                written[b] = true;
             }
             self.step(step).map_err(fail)?;
         }
@@ -69,7 +69,7 @@ impl Plan {
                 self.check_type(b, l.dtype(), l.data().len())?;
             }
         }
-        match self.outputs.iter().find(|b| !there[**b]) {
+        match self.outputs.iter().find(|b| !written[**b]) {
             Some(b) => Err(format!("b{b} is an output that no step writes")),
             None => Ok(()),
         }

@@ -180,8 +180,8 @@ fn same_dtype(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     (seen.aval(node.ins[0]).dtype == cast.to).then(|| Expr::Is(node.ins[0]))
 }
 
-/// Removes the inner of two casts. The intermediate dtype must hold every value of the operand, because casts between
-/// integers wrap, but casts from floats to integers saturate.
+/// Removes the inner of two casts. The intermediate dtype must hold every value of the operand. Casts from an integer through
+/// a float to an integer stay if the last dtype is too narrow: from a float it saturates, but from an integer it wraps.
 fn cast_through(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let (Op::Cast(cast), inner) = (&node.op, seen.node(*node.ins.first()?)) else { return None };
     let Op::Cast(through) = &inner.op else { return None };

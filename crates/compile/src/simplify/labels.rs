@@ -10,7 +10,7 @@ use gradus_ir::ops::dot::Dot;
 use gradus_ir::ops::{Form, Op};
 use gradus_ir::{Aval, Class, Shape};
 
-/// Depth below a contraction to which permutes are searched.
+/// Largest depth below a contraction at which rules search for permutes.
 const REACH: usize = 3;
 
 pub(super) fn rules() -> Vec<Rule> {

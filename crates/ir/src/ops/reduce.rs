@@ -98,7 +98,7 @@ fn extreme_jvp<'g>(rule: &Rule<'_, 'g>, axes: &[usize], t: Option<Var<'g>>) -> V
 
 op_struct! {
     /// Maximum over axes; for an empty operand, the least value of the dtype. NaN counts as largest; ties share the
-    /// derivative evenly. On booleans, whether any is true.
+    /// derivative evenly. On booleans, true if any is true.
     pub struct Max = "max" {
         /// The axes to reduce.
         axes: Vec<usize>,
@@ -125,7 +125,7 @@ impl Primitive for Max {
 
 op_struct! {
     /// Minimum over axes; for an empty operand, the greatest value of the dtype. NaN counts as smallest; ties share
-    /// the derivative evenly. On booleans, whether all are true.
+    /// the derivative evenly. On booleans, true if all are true.
     pub struct Min = "min" {
         /// The axes to reduce.
         axes: Vec<usize>,

@@ -231,8 +231,8 @@ pub(super) fn eig(a: &Mat<C>) -> Result<(Vec<C>, Mat<C>), String> {
     Ok((order.iter().map(|&i| w[i]).collect(), columns(&v, &order)))
 }
 
-/// Orders by ascending real part. Real parts that are equal up to rounding, as those of conjugates, are ordered by imaginary
-/// part, larger first.
+/// Orders by ascending real part. Real parts that are equal up to rounding, as those of conjugates, are ordered by
+/// imaginary part, larger first.
 fn ordered(w: &[C], equal: f64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..w.len()).collect();
     order.sort_by(|&i, &j| w[i].re.total_cmp(&w[j].re));

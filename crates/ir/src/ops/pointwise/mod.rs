@@ -12,7 +12,7 @@
 //! - `constant: true;` the result is piecewise constant, as that of `floor`: the derivative is 0;
 //! - `partials: [..];` one factor per operand, in terms of operands and result. If the result may be a float or a complex
 //!   number, exactly one of `constant` and `partials` is required, else the block does not compile;
-//! - `domain: [(low, high), ..];` where samples are drawn, per operand, default (-2, 2);
+//! - `domain: [(low, high), ..];` the range of samples of each operand, default (-2, 2);
 //! - `ulp:` allowed error of a device in units in the last place, default 1.
 
 use super::{Batch, Bound, Derivative, Form, Named, Primitive, Rule, Samples, Scalar, arity};
@@ -47,7 +47,7 @@ pub struct Pointwise {
     pub constant: bool,
     /// The derivative. If it is missing and `constant` is false, the derivative is unknown.
     pub partials: Option<Partials>,
-    /// Where samples are drawn, per operand.
+    /// The range of samples of each operand.
     pub domain: &'static [(f64, f64)],
     /// Allowed error in units in the last place.
     pub ulp: f64,
