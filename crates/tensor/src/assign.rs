@@ -99,9 +99,9 @@ impl Tensor {
         self.set_(new.check()?)
     }
 
-    /// Builds a patch that writes `value` in place. Returns `None` if the write would be recorded, the tensor
-    /// is not row-major, or the part exceeds `most` elements. Masks and integer tensors mixed with other
-    /// indices are supported for small tensors only.
+    /// Builds a patch that writes `value` in place. Returns `None` if the write would be recorded, the index or
+    /// the value does not fit, the tensor is not row-major on the CPU, or the part exceeds `most` elements.
+    /// Masks and integer tensors mixed with other indices are supported for small tensors only.
     pub fn patch_at(&self, entries: &[Ix], value: &Tensor, most: usize) -> Option<Patch> {
         if trace::is_tracing() || (value.requires_grad() && tape::is_grad_enabled()) {
             return None;
@@ -160,8 +160,8 @@ impl Tensor {
 }
 
 impl Patch {
-    /// Zeros a tensor of up to `most` elements in place. Returns `false`, and changes nothing, if its memory
-    /// is shared.
+    /// Zeros a tensor in place. Returns `false`, and changes nothing, if it has more than `most` elements, is
+    /// not row-major on the CPU, or shares its memory.
     pub fn zeros(tensor: &mut Tensor, most: usize) -> bool {
         let Some(Inner::Data(data @ Data { strides: None, .. }, None)) = tensor.0.get_mut() else {
             return false;
@@ -213,7 +213,8 @@ impl Patch {
 }
 
 /// Resolves masks and integer tensors to the shape of the selected part and the offset of each run. Returns
-/// `None` if that would scan every element of a large tensor.
+/// `None` if an entry is invalid, integers select more than `most` elements, or a large tensor would be
+/// scanned.
 fn resolve_selection(shape: &Shape, entries: &[Ix], most: usize) -> Option<(Shape, Destination)> {
     let slice = |axes: usize| -> (Shape, i64) {
         let run: Shape = shape[axes..].iter().copied().collect();

@@ -1,4 +1,4 @@
-//! Cells: leaves whose value is swapped, never written into.
+//! Cells: leaves whose value can be replaced.
 //!
 //! Model parameters, optimizer state, running statistics and the random generator are cells. Reading a cell
 //! returns its current value; later swaps do not change what was read. The version counts swaps, so that a
@@ -115,8 +115,8 @@ impl Cell {
         }
     }
 
-    /// Calls `f` with the value as data. A small value is passed under the lock, so that `f` must not access
-    /// the cell; that is faster than cloning the handle.
+    /// Calls `f` with the value as data. Passes a small value under the lock, which is faster than cloning its
+    /// handle; `f` must therefore not access the cell.
     pub(crate) fn with_value<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
         let state = self.state();
         let data = state.value.as_data()?;
@@ -239,8 +239,8 @@ impl Cell {
         same
     }
 
-    /// Takes the value out of the cell, so that the caller owns it alone. Returns `None` if another thread
-    /// has taken it. Until [`put_back`](Cell::put_back), other threads that read or set the cell wait; the
+    /// Takes the value out of the cell, so that the cell does not share its memory. Returns `None` if another
+    /// thread has taken it. Until [`put_back`](Cell::put_back), other threads that read or set the cell wait; the
     /// same thread gets an error.
     pub(crate) fn take(&self) -> Result<Option<Data>> {
         let busy = Error::value(Term::Cell, "is being updated by a compiled step");
@@ -256,7 +256,7 @@ impl Cell {
         Ok(Some(data))
     }
 
-    /// Returns a value to the cell after `take`.
+    /// Returns a value to the cell after `take`. Increments the version if `changed`.
     pub(crate) fn put_back(&self, data: Data, changed: bool) {
         self.put(self.state(), data, changed);
     }
@@ -459,7 +459,8 @@ impl Tensor {
         self.as_cell().is_some()
     }
 
-    /// Returns the same cell, detached from autograd: reads give constants, and writes are always allowed.
+    /// Returns the same cell, detached from autograd: reads give constants, and writes are always allowed. Any
+    /// other tensor is detached.
     pub fn data_(&self) -> Tensor {
         match self.as_cell() {
             Some(cell) => Tensor::new(Inner::Cell(cell.detached())),

@@ -25,7 +25,7 @@ fn types(ins: &[&Tensor]) -> Result<Vec<Aval>> {
 
 /// Merges the captured tensors of several functions into one list without repetitions. Rewrites each graph so that its
 /// inputs are that list, then its `own` operands.
-fn joined(functions: &[TracedFunction], own: usize) -> Result<(Vec<Tensor>, Vec<Arc<Graph>>)> {
+fn merge_captures(functions: &[TracedFunction], own: usize) -> Result<(Vec<Tensor>, Vec<Arc<Graph>>)> {
     let mut captured: Vec<Tensor> = Vec::new();
     for f in functions {
         if !f.written.is_empty() {
@@ -60,14 +60,14 @@ fn joined(functions: &[TracedFunction], own: usize) -> Result<(Vec<Tensor>, Vec<
 pub type Branch<'a> = &'a dyn Fn(&[Tensor]) -> Vec<Tensor>;
 
 /// Runs one of several functions of the operands, selected by an integer scalar. All must return the same
-/// types. The index is clamped to the number of functions.
+/// types. An index out of range is clamped to the first or the last function.
 #[track_caller]
 pub fn switch(index: &Tensor, ins: &[&Tensor], branches: &[Branch<'_>]) -> Result<Vec<Tensor>> {
     let location = Location::caller();
     let avals = types(ins)?;
     let functions = branches.iter().map(|f| trace_function(&avals, |x| f(x))).collect::<Result<Vec<_>>>();
     let functions = functions.map_err(|e| e.or_at(location))?;
-    let (captured, branches) = joined(&functions, ins.len()).map_err(|e| e.or_at(location))?;
+    let (captured, branches) = merge_captures(&functions, ins.len()).map_err(|e| e.or_at(location))?;
     let operands: Vec<&Tensor> = [index].into_iter().chain(&captured).chain(ins.iter().copied()).collect();
     try_apply(Op::from(Switch { branches }), &operands)
 }
@@ -97,7 +97,7 @@ pub fn while_loop<R: Outputs>(
     let avals = types(init)?;
     let traced = trace_function(&avals, condition).and_then(|c| Ok([c, trace_function(&avals, step)?]));
     let (captured, graphs) =
-        traced.and_then(|two| joined(&two, init.len())).map_err(|e| e.or_at(location))?;
+        traced.and_then(|two| merge_captures(&two, init.len())).map_err(|e| e.or_at(location))?;
     let [condition, body] = &graphs[..] else {
         return Err(Error::verify("expected the graphs of condition and step"));
     };
@@ -173,7 +173,7 @@ pub fn scan(
         return Err(Error::value("the step", why).at(location));
     }
     let (captured, graphs) =
-        joined(std::slice::from_ref(&traced), avals.len()).map_err(|e| e.or_at(location))?;
+        merge_captures(std::slice::from_ref(&traced), avals.len()).map_err(|e| e.or_at(location))?;
     let shared = captured.len();
     let base = Scan { body: graphs[0].clone(), shared, carries: carries.len(), length, reverse: how.reverse };
     let operands: Vec<&Tensor> =

@@ -177,8 +177,8 @@ impl Data {
         Literal::new(self.aval.clone(), self.carried(None)?)
     }
 
-    /// Converts elements to the widest type of their class: those at the storage offsets `at`, or all in
-    /// row-major order.
+    /// Converts the elements at the storage offsets `at`, or all elements in row-major order, to the widest type
+    /// of their class.
     pub(crate) fn carried(&self, at: Option<&[i64]>) -> Result<gradus_ir::literal::Data> {
         Ok(match self.aval.dtype {
             DType::F32 => self.read(at, |x: f32| x as f64)?.into(),
@@ -217,8 +217,7 @@ impl Data {
         Ok(Data { storage, aval: l.aval().clone(), strides: None, offset: 0 })
     }
 
-    /// Removes broadcasting: axes of stride 0 get extent 1. If all extents are 1 then, the result is a
-    /// scalar.
+    /// Removes broadcasting: axes of stride 0 get extent 1. If every extent is then 1, the result is a scalar.
     pub(crate) fn compact(&self) -> Data {
         let Some(strides) = &self.strides else { return self.clone() };
         let extent = |(&d, &s): (&usize, &i64)| if s == 0 && d > 0 { 1 } else { d };

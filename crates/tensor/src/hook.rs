@@ -42,7 +42,7 @@ impl HookHandle {
 }
 
 /// Passes a gradient through hooks, in the order of registration.
-pub(crate) fn seen_by<'h>(hooks: impl Iterator<Item = &'h Hook>, mut gradient: Tensor) -> Result<Tensor> {
+pub(crate) fn run_hooks<'h>(hooks: impl Iterator<Item = &'h Hook>, mut gradient: Tensor) -> Result<Tensor> {
     for hook in hooks.filter(|h| h.on.load(Ordering::Relaxed)) {
         let Some(new) = (hook.function)(&gradient)? else { continue };
         if new.check()?.aval() != gradient.aval() {

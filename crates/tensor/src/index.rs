@@ -102,7 +102,7 @@ impl Cut {
     /// Returns the part as a view. Skips the op if no gradient is recorded.
     #[track_caller]
     fn view(self, t: &Tensor) -> Tensor {
-        let view = t.seen(|d| {
+        let view = t.try_view(|d| {
             let (shape, strides, offset) = self.layout(d);
             Some(d.with_layout(&shape, strides, offset))
         });
@@ -337,7 +337,7 @@ impl Tensor {
             return x.gather(axis, &ids).reshape(index.shape());
         }
         if let Ok(axis) = resolve(axis, self.rank())
-            && let Some(few) = small_ops::gathered(self, axis, index)
+            && let Some(few) = small_ops::gather_small(self, axis, index)
         {
             return few;
         }
@@ -361,7 +361,7 @@ impl Tensor {
             return x.scatter_with(axis, &ids, &new, combine).reshape(self.shape());
         }
         if let Ok(axis) = resolve(axis, self.rank())
-            && let Some(few) = small_ops::scattered(self, axis, index, source, combine)
+            && let Some(few) = small_ops::scatter_small(self, axis, index, source, combine)
         {
             return few;
         }

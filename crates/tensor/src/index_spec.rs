@@ -74,7 +74,7 @@ macro_rules! integers {
 integers!(isize: std::convert::identity, usize: signed, i32: wide, i64: from_i64);
 
 impl Ix {
-    /// A range that includes `last`; -1 is the last element, so the range has no upper bound.
+    /// Makes a range that includes `last`. If `last` is -1, the last element, the range has no upper bound.
     fn through(first: Option<isize>, last: isize) -> Ix {
         Ix::Range(first, if last == -1 { None } else { Some(last.saturating_add(1)) }, 1)
     }

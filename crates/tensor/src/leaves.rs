@@ -7,7 +7,7 @@
 use crate::cell::Cell;
 use crate::eager::backward::{Backward, mode};
 use crate::eager::tape::is_step;
-use crate::hook::{Hook, seen_by};
+use crate::hook::{Hook, run_hooks};
 use crate::tensor::{Inner, Tensor};
 use crate::trace::{Trace, Traced, innermost, outside_traces};
 use gradus_ir::attr::Attr;
@@ -87,7 +87,7 @@ pub struct TracedGradient {
 
 /// Returns a gradient from outside for use inside the trace: data becomes a cell, which the trace captures as
 /// an input; nodes of other traces stay nodes.
-fn inside(outside: Option<&Tensor>) -> Option<Tensor> {
+fn import_gradient(outside: Option<&Tensor>) -> Option<Tensor> {
     let grad = outside?;
     Some(if grad.is_traced() { grad.clone() } else { outside_traces(|| grad.detach().cell()) })
 }
@@ -109,7 +109,7 @@ impl Leaves {
             return;
         }
         let before = cell.grad();
-        let read = reads.then(|| inside(before.as_ref()));
+        let read = reads.then(|| import_gradient(before.as_ref()));
         if let Some(Some(now)) = &read {
             cell.set_grad(Some(now.clone()));
         }
@@ -290,7 +290,7 @@ impl ValueGradient {
     /// tensor.
     fn reads(&mut self) -> Option<Tensor> {
         if let (None, None, Some((_, outside)), true) = (&self.read, &self.grad, &self.argument, self.leaf) {
-            let before = inside(outside.as_cell().and_then(|cell| cell.grad()).as_ref());
+            let before = import_gradient(outside.as_cell().and_then(|cell| cell.grad()).as_ref());
             self.grad.clone_from(&before);
             self.read = Some(before);
         }
@@ -328,7 +328,7 @@ impl Trace {
             if hooks.is_empty() {
                 return Ok(g);
             }
-            self.read(&seen_by(hooks.iter(), self.node(g))?)
+            self.read(&run_hooks(hooks.iter(), self.node(g))?)
         })?;
         Ok(found.into_iter().map(|g| g.map(|id| self.node(id))).collect())
     }
@@ -368,7 +368,7 @@ pub(crate) fn backward(root: &Traced, seed: &Tensor, how: Backward) -> Result<()
     let mut all = Vec::new();
     for (goal, g) in found {
         let seen = match &goal {
-            Goal::Cell(cell) => seen_by(cell.hooks().iter(), g)?,
+            Goal::Cell(cell) => run_hooks(cell.hooks().iter(), g)?,
             Goal::Value(_) => g,
         };
         let g = kept(seen, how);
@@ -412,7 +412,7 @@ pub(crate) fn grad(
         }
         targets.extend(trace.known(t).into_iter().map(|id| (i, Target { id, ends: false })));
     }
-    // Values with hooks between outputs and targets: their hooks receive the gradients that pass.
+    // Adds values with hooks as targets, so that their hooks receive the gradients that flow through them.
     let between: Vec<Id> =
         trace.leaves.state().values.iter().filter(|v| !v.hooks.is_empty()).map(|v| v.id).collect();
     targets.extend(between.into_iter().map(|id| (usize::MAX, Target { id, ends: false })));
@@ -429,7 +429,7 @@ pub(crate) fn grad(
     }
     for (slot, t) in grads.iter_mut().zip(wrt) {
         let hooks = t.as_cell().map_or_else(Vec::new, |cell| cell.hooks());
-        let seen = slot.take().map(|g| seen_by(hooks.iter(), g)).transpose()?;
+        let seen = slot.take().map(|g| run_hooks(hooks.iter(), g)).transpose()?;
         *slot = seen.map(|g| kept(g, how));
     }
     Ok(grads)

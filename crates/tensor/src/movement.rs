@@ -71,7 +71,7 @@ fn filled(dims: &[i64], numel: usize) -> Result<Shape> {
 
 impl Tensor {
     /// Returns a view without running an op. Returns `None` if a gradient would be recorded.
-    pub(crate) fn seen(&self, how: impl FnOnce(&Data) -> Option<Data>) -> Option<Tensor> {
+    pub(crate) fn try_view(&self, how: impl FnOnce(&Data) -> Option<Data>) -> Option<Tensor> {
         if self.requires_grad() && crate::eager::tape::is_grad_enabled() {
             return None;
         }
@@ -80,7 +80,7 @@ impl Tensor {
 
     #[track_caller]
     fn permuted(&self, axes: Vec<usize>) -> Tensor {
-        let view = self.seen(|d| {
+        let view = self.try_view(|d| {
             let (shape, own) = (&d.aval.shape, d.strides());
             let all = axes.len() == own.len() && !gradus_ir::axis_mask(&axes, own.len()).contains(&false);
             let dims: Shape = if all { axes.iter().map(|&a| shape[a]).collect() } else { return None };
@@ -98,7 +98,7 @@ impl Tensor {
             Ok(shape) if shape == self.shape() => self.clone(),
             Ok(shape) => {
                 let fits = shape.checked_numel() == Some(self.numel());
-                let view = if fits { self.seen(|d| d.reshaped(&shape)) } else { None };
+                let view = if fits { self.try_view(|d| d.reshaped(&shape)) } else { None };
                 if let Some(view) = view { view } else { apply1(Reshape { shape }, &[self]) }
             }
             Err(e) => Tensor::refuse("reshape", &[self], e),
@@ -246,7 +246,7 @@ impl Tensor {
             return Tensor::refuse("cat", &[], Error::value("cat", "needs at least one tensor"));
         };
         if let Ok(axis) = resolve(axis, first.rank())
-            && let Some(few) = small_ops::joined(tensors, axis, false)
+            && let Some(few) = small_ops::concat_small(tensors, axis, false)
         {
             return few;
         }
@@ -279,7 +279,7 @@ impl Tensor {
             Ok(axis) => axis,
             Err(e) => return Tensor::refuse("stack", tensors, e),
         };
-        if let Some(few) = small_ops::joined(tensors, axis, true) {
+        if let Some(few) = small_ops::concat_small(tensors, axis, true) {
             return few;
         }
         let axis = axis as isize;

@@ -172,7 +172,8 @@ impl Tensor {
         if let Inner::Data(d, _) = &*self.0 { Some(d) } else { None }
     }
 
-    /// Calls `f` with the data, unless a trace would capture the cell.
+    /// Calls `f` with the data of a data tensor or a cell. Returns `None` for a cell inside a trace, which would
+    /// capture it.
     #[inline(always)]
     pub(crate) fn with_data<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
         match &*self.0 {
@@ -185,7 +186,7 @@ impl Tensor {
     /// Calls `f` with the data as `with_data` does, but without cloning a cell's value. `f` must not read
     /// another cell.
     #[inline(always)]
-    pub(crate) fn with_held<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
+    pub(crate) fn with_data_locked<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
         match &*self.0 {
             Inner::Data(d, _) => f(d),
             Inner::Cell(c) if !crate::trace::is_tracing() => c.with_value(f),

@@ -113,13 +113,13 @@ pub fn is_tracing() -> bool {
 /// Number of traces begun, on any thread.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the number of traces begun. Comparing it tells whether a value was made before or during a trace.
+/// Returns the number of traces begun so far, for [`Tensor::is_traced_since`].
 pub fn traces_begun() -> u64 {
     BEGUN.load(Ordering::Relaxed)
 }
 
 impl Tensor {
-    /// Returns true if this is a value of a trace that began when `begun` traces had begun, or later.
+    /// Returns true if this is a value of a trace that began after [`traces_begun`] returned `begun`.
     pub fn is_traced_since(&self, begun: u64) -> bool {
         matches!(&*self.0, Inner::Node(n) if n.trace.age >= begun)
     }
@@ -350,8 +350,8 @@ pub fn trace_function<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) 
     traced(ins, f, Style { names: &[], keeps_lines: true, named: false })
 }
 
-/// As [`trace_function`]; inputs have these names, and those of captured cells ([`Tensor::named`]). Inputs
-/// without a name are called `x`, `y` and so on.
+/// As [`trace_function`], with these names of the function's own inputs; captured cells keep their names
+/// ([`Tensor::named`]). Own inputs without a name are called `x`, `y` and so on.
 pub fn trace_function_named<R: Outputs>(
     names: &[impl AsRef<str>],
     ins: &[Aval],

@@ -52,7 +52,7 @@ impl TracedFn {
             operands.extend(traced.captured);
             return Ok(TracedFn { graph: traced.graph, operands, own });
         }
-        let graph = written(avals, &mut operands, traced).map_err(|e| e.or_at(location))?;
+        let graph = apply_writes(avals, &mut operands, traced).map_err(|e| e.or_at(location))?;
         Ok(TracedFn { graph, operands, own })
     }
 
@@ -62,8 +62,8 @@ impl TracedFn {
         call(name, graph, &operands)
     }
 
-    /// Returns the graph of the function's outputs, the first of which must be a real scalar, and its
-    /// gradients for the own operands.
+    /// Returns a graph of the function's outputs, then the gradients of the first output for the own operands.
+    /// The first output must be a real scalar.
     #[track_caller]
     fn with_gradients(&self, unreachable: Unreachable) -> Result<Graph> {
         let Some(loss) = self.graph.outputs().first() else {
@@ -92,7 +92,8 @@ impl TracedFn {
         (0..self.own).filter(|&i| self.operands[i].dtype().is_differentiable()).collect()
     }
 
-    /// Computes the derivative of a graph over the operands, of one result, for the first operand.
+    /// Computes the Jacobian of a graph of one result for its first input. The graph has the inputs of the
+    /// function.
     #[track_caller]
     fn jacobian(&self, graph: &Graph) -> Result<Tensor> {
         let location = Location::caller();
@@ -135,9 +136,9 @@ impl TracedFn {
     }
 }
 
-/// Applies the function's writes to cells once. Returns the graph of its own outputs, which reads the current
-/// values of those cells.
-fn written(avals: &[Aval], operands: &mut Vec<Tensor>, traced: TracedFunction) -> Result<Arc<Graph>> {
+/// Applies the function's writes to cells once. Returns the graph of its own outputs, and adds the captured
+/// tensors to `operands`; written cells keep the value that they had before the writes.
+fn apply_writes(avals: &[Aval], operands: &mut Vec<Tensor>, traced: TracedFunction) -> Result<Arc<Graph>> {
     if traced.written.iter().any(Tensor::requires_grad) {
         return Err(Error::trace(message!(
             "a transformed function cannot write ",
@@ -380,6 +381,7 @@ pub fn hessian(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Result<Tensor> {
     let program = TracedFn::new(&[x], |x| f(&x[0]))?;
     program.jacobian(&program.gradients()?)
 }
+
 /// Maps a function over a batch. Each operand is sliced along its axis, or shared if the axis is `None`;
 /// results are stacked along a new first axis.
 #[track_caller]
@@ -429,8 +431,8 @@ pub fn checkpoint<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -
 }
 
 /// Calls a function with an explicit gradient: `rule(operands, results, cotangents)` returns a gradient per
-/// operand. It must be linear in the cotangents; forward mode is its transpose. Both are traced, so they can
-/// be differentiated again.
+/// operand. The rule must be linear in the cotangents; forward mode is its transpose. Function and rule are
+/// traced, so they can be differentiated again.
 ///
 /// ```
 /// use gradus_tensor::{Tensor, custom_vjp};
@@ -451,8 +453,8 @@ pub fn custom_vjp<R: Outputs, G: Outputs>(
 }
 
 /// Calls a function with explicit tangents: `rule(operands, results, tangents)` returns a tangent per result.
-/// It must be linear in the tangents; reverse mode is its transpose. Both are traced, so they can be
-/// differentiated again.
+/// The rule must be linear in the tangents; reverse mode is its transpose. Function and rule are traced, so
+/// they can be differentiated again.
 #[track_caller]
 pub fn custom_jvp<R: Outputs, G: Outputs>(
     ins: &[&Tensor],

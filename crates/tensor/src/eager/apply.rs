@@ -46,10 +46,10 @@ pub(crate) fn pointwise_directly(
     location: &'static Location<'static>,
 ) -> Option<Tensor> {
     match second {
-        None => first.with_held(|a| pointwise_on_data(op, &[first], a, Second::None, location)),
+        None => first.with_data_locked(|a| pointwise_on_data(op, &[first], a, Second::None, location)),
         Some(Arg::Number(n)) => {
             let n = Second::Number(n.real()?);
-            first.with_held(|a| pointwise_on_data(op, &[first], a, n, location))
+            first.with_data_locked(|a| pointwise_on_data(op, &[first], a, n, location))
         }
         Some(Arg::Tensor(second)) => {
             let on =
@@ -58,7 +58,7 @@ pub(crate) fn pointwise_directly(
             // would deadlock.
             match second.is_cell() {
                 true => first.with_data(|a| second.with_data(|b| on(a, b))),
-                false => first.with_held(|a| second.with_data(|b| on(a, b))),
+                false => first.with_data_locked(|a| second.with_data(|b| on(a, b))),
             }
         }
     }

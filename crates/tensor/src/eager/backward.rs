@@ -11,7 +11,7 @@ use crate::eager::pointwise::Output;
 use crate::eager::tape::{
     Edge, GradMode, Node, Recorded, State, Target, is_grad_enabled, lock, set_grad_enabled,
 };
-use crate::hook::seen_by;
+use crate::hook::run_hooks;
 use crate::leaves;
 use crate::tensor::{Inner, Tensor};
 use crate::trace::is_tracing;
@@ -67,7 +67,7 @@ impl Queue {
     /// Returns the entry of a node and creates it if it is missing.
     fn of(&mut self, node: &Handle<Node>) -> &mut Pending {
         let key = Pending::key(node);
-        let new = || Pending { node: node.clone(), cts: node.plan.awaited() };
+        let new = || Pending { node: node.clone(), cts: node.plan.empty_cotangents() };
         let after = match &self.latest {
             Some(latest) => Pending::key(&latest.node),
             None => self.earlier.last_key_value().map_or((0, 0), |(key, _)| *key),
@@ -149,7 +149,7 @@ impl Pass {
                 drop(state); // A hook may lock the node.
                 for (out, ct) in cts.iter_mut().enumerate() {
                     let own = hooks.iter().filter(|(of, _)| *of == out).map(|(_, hook)| hook);
-                    *ct = ct.take().map(|ct| seen_by(own, ct)).transpose()?;
+                    *ct = ct.take().map(|ct| run_hooks(own, ct)).transpose()?;
                 }
                 state = lock(&node.state);
             }
@@ -164,12 +164,12 @@ impl Pass {
             drop(state);
             match recorded {
                 Ok(recorded) => self.pull(&node, &recorded, &cts, how)?,
-                Err(why) => return Err(refused(&node, &cts, why)),
+                Err(why) => return Err(gradient_error(&node, &cts, why)),
             }
         }
         for (leaf, gradient) in &mut self.leaves {
             let hooks = leaf.as_cell().map_or_else(Vec::new, |cell| cell.hooks());
-            *gradient = gradient.take().map(|g| seen_by(hooks.iter(), g)).transpose()?;
+            *gradient = gradient.take().map(|g| run_hooks(hooks.iter(), g)).transpose()?;
         }
         Ok(())
     }
@@ -202,7 +202,7 @@ impl Pass {
         let grads = try_apply(call, &operands).map_err(|e| e.at(node.location))?;
         for (&i, g) in plan.writes.iter().zip(grads) {
             if looked_at && g.check()?.detach().is_nan().any(()).item::<bool>()? {
-                return Err(refused(node, cts, &format!("the gradient of operand {i} is NaN")));
+                return Err(gradient_error(node, cts, &format!("the gradient of operand {i} is NaN")));
             }
             g.check()?;
             self.send_operand(recorded, i, g);
@@ -210,7 +210,7 @@ impl Pass {
         Ok(())
     }
 
-    /// Computes these gradients with the pointwise program of the plan. Returns `None` if the plan has no
+    /// Does the work of `pull` with the pointwise program of the plan. Returns `None` if the plan has no
     /// program, or if the program cannot run on these values.
     fn run_program(&mut self, node: &Node, recorded: &Recorded, cts: &[Option<Tensor>]) -> Option<()> {
         let saved = &recorded.saved;
@@ -252,7 +252,7 @@ fn take(state: &mut State, keep: bool) -> std::result::Result<Recorded, &'static
 
 /// Builds the error for a call whose gradient cannot be computed.
 #[cold]
-fn refused(node: &Node, cts: &[Option<Tensor>], why: &str) -> Error {
+fn gradient_error(node: &Node, cts: &[Option<Tensor>], why: &str) -> Error {
     let outs = node.plan.at(cts).map_or_else(|_| Vec::new(), |(_, outs)| outs);
     Error::gradient(why).in_op(&node.plan.name, &outs).at(node.location)
 }

@@ -14,13 +14,13 @@ use std::cell::RefCell;
 /// Number of cache slots.
 const SLOTS: usize = 256;
 
-enum What {
+enum Callee {
     Composite(&'static str, Args),
     Op(Op),
 }
 
 struct CachedCall {
-    what: What,
+    what: Callee,
     ins: InlineList<Aval>,
     outs: Vec<Aval>,
     device: Device,
@@ -51,21 +51,21 @@ pub(crate) fn plain(ins: &[&Tensor]) -> Option<InlineList<Data>> {
 /// Runs a cached composite.
 pub(crate) fn run(name: &'static str, args: &Args, ins: &[&Tensor]) -> Option<Result<Vec<Tensor>>> {
     let datas = plain(ins)?;
-    let is = |what: &What| matches!(what, What::Composite(n, a) if std::ptr::eq(*n, name) && a == args);
+    let is = |what: &Callee| matches!(what, Callee::Composite(n, a) if std::ptr::eq(*n, name) && a == args);
     run_slot(slot(name, &datas.first()?.aval), is, &datas)
 }
 
 /// Runs a cached op.
 pub(crate) fn run_op(op: &Op, ins: &[&Tensor]) -> Option<Result<Vec<Tensor>>> {
     let at = ins.first()?.with_data(|d| Some(slot(op.name(), &d.aval)))?;
-    let is = |what: &What| matches!(what, What::Op(own) if own == op);
+    let is = |what: &Callee| matches!(what, Callee::Op(own) if own == op);
     // Most ops, such as views, are not cached. Checks for an entry before the operands are cloned.
     let is_cached = CACHED.try_with(|all| all.borrow()[at].as_ref().is_some_and(|r| is(&r.what))).ok()?;
     if is_cached { run_slot(at, |_| true, &plain(ins)?) } else { None }
 }
 
 /// Runs the call in slot `at`, if `is` accepts it and device and operand types match.
-fn run_slot(at: usize, is: impl Fn(&What) -> bool, datas: &[Data]) -> Option<Result<Vec<Tensor>>> {
+fn run_slot(at: usize, is: impl Fn(&Callee) -> bool, datas: &[Data]) -> Option<Result<Vec<Tensor>>> {
     let device = device_of(datas).ok()?;
     let is =
         |r: &&CachedCall| is(&r.what) && r.device == device && r.ins.iter().eq(datas.iter().map(|d| &d.aval));
@@ -84,7 +84,7 @@ pub(crate) fn remember(name: &'static str, args: &Args, ins: &[&Tensor], op: &Op
     let Ok(device) = device_of(datas.iter()) else { return };
     let Ok(Some((ready, outs))) = ready_of(op, device, &datas) else { return };
     let ins = datas.iter().map(|d| d.aval.clone()).collect();
-    let what = What::Composite(name, args.clone());
+    let what = Callee::Composite(name, args.clone());
     keep(slot(name, &first.aval), CachedCall { what, ins, outs, device, ready });
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn remember(name: &'static str, args: &Args, ins: &[&Tensor], op: &Op
 pub(crate) fn remember_op(op: &Op, device: Device, datas: &[Data], outs: &[Aval], ready: &Ready) {
     let Some(first) = datas.first() else { return };
     if !matches!(op, Op::Call(_)) && datas.iter().all(|d| d.strides.is_none()) {
-        let (what, ins) = (What::Op(op.clone()), datas.iter().map(|d| d.aval.clone()).collect());
+        let (what, ins) = (Callee::Op(op.clone()), datas.iter().map(|d| d.aval.clone()).collect());
         let call = CachedCall { what, ins, outs: outs.to_vec(), device, ready: ready.clone() };
         keep(slot(op.name(), &first.aval), call);
     }

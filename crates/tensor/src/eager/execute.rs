@@ -215,7 +215,7 @@ fn input_layout(d: &Data) -> InputLayout {
     InputLayout { numel: (high - low + 1) as usize, layout: Layout { offset: -low, strides: d.strides() } }
 }
 
-/// Makes an argument of data; its offset is the lowest offset of an element.
+/// Makes an argument from data. Its offset is that of the lowest element, in bytes.
 pub(crate) fn argument(d: &Data) -> Argument {
     let first = d.offset as i64 + reach(d).0;
     Argument { storage: d.storage.clone(), offset: first.max(0) as usize * d.aval.dtype.size() }
@@ -226,6 +226,7 @@ pub(crate) fn row_major(d: &Data) -> Result<Data> {
     if d.strides.is_none() {
         return Ok(d.clone());
     }
+    // A concatenation of one operand copies it.
     let op = Op::from(gradus_ir::ops::movement::Concat { axis: 0 });
     let one = execute(&op, std::slice::from_ref(d))?;
     one.into_iter().next().ok_or_else(|| Error::verify("a copy returned no result"))

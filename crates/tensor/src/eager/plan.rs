@@ -47,7 +47,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Returns an empty slot for the cotangent of each result.
-    pub(crate) fn awaited(&self) -> InlineList<Option<Tensor>> {
+    pub(crate) fn empty_cotangents(&self) -> InlineList<Option<Tensor>> {
         InlineList::of(&self.outs, |_| None)
     }
 
@@ -67,7 +67,7 @@ impl Plan {
 
 /// A cache that is cleared when it is full.
 ///
-/// A lookup hashes and compares borrowed keys, so that nothing is cloned on a hit.
+/// A lookup hashes and compares borrowed keys, so that no key is cloned on a hit.
 pub(crate) struct Bounded<K, V>(Mutex<Option<Table<K, V>>>, usize);
 
 struct Table<K, V> {
@@ -91,8 +91,8 @@ impl<K, V: Clone> Bounded<K, V> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the value of a key with this hash if `is` accepts both. On a miss, makes the value without
-    /// holding the lock.
+    /// Returns the first cached value whose key has the hash of `hashed` and that `is` accepts. On a miss, makes
+    /// the value without holding the lock.
     pub(crate) fn get_or_make(
         &self,
         hashed: &impl Hash,

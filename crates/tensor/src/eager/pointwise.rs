@@ -1,7 +1,7 @@
 //! Runs pointwise ops directly on data, without compiling them.
 //! Takes row-major or repeated `f32` and `f64` operands; returns new storage, or `None` if the compiled op
 //! must run.
-//! It also runs small chains of pointwise ops, which most gradient plans are; `plan.rs` holds these programs.
+//! It also runs short programs of pointwise ops. Most gradient plans (`plan.rs`) are such programs.
 
 use crate::data::Data;
 use crate::eager::plan::PointwisePlans;

@@ -44,7 +44,7 @@ pub(crate) fn evaluate_small(form: &Form, ins: &[Data], outs: &[Aval]) -> Option
 
 /// Concatenates tensors along an axis, or stacks them along a new one. Returns `None` unless they are small,
 /// row-major, of one type, and not recorded.
-pub(crate) fn joined(tensors: &[&Tensor], axis: usize, new: bool) -> Option<Tensor> {
+pub(crate) fn concat_small(tensors: &[&Tensor], axis: usize, new: bool) -> Option<Tensor> {
     let parts = plain(tensors)?;
     let Aval { dtype, shape } = &parts.first()?.aval;
     let fits = |d: &Data| {
@@ -98,8 +98,9 @@ fn is_recorded(ins: &[&Tensor]) -> bool {
     trace::is_tracing() || (tape::is_grad_enabled() && ins.iter().any(|t| t.requires_grad()))
 }
 
-/// Gathers one element per index along an axis. Returns `None` unless they are few and nothing is recorded.
-pub(crate) fn gathered(x: &Tensor, axis: usize, ids: &Tensor) -> Option<Tensor> {
+/// Gathers one element per index along an axis. Returns `None` if the indices are many or out of range, `x` is
+/// not row-major, or the operation is recorded.
+pub(crate) fn gather_small(x: &Tensor, axis: usize, ids: &Tensor) -> Option<Tensor> {
     if is_recorded(&[x]) {
         return None;
     }
@@ -123,8 +124,9 @@ fn gather_at<E: Pod>(x: &Data, at: &[usize]) -> Option<Storage> {
     Storage::from_fn(at.len(), |i| all[at[i]])
 }
 
-/// Scatters elements to indices along an axis. Returns `None` unless they are few and nothing is recorded.
-pub(crate) fn scattered(
+/// Scatters elements to indices along an axis. Returns `None` if the operands are large, do not fit or have
+/// another dtype or layout, or if the operation is recorded.
+pub(crate) fn scatter_small(
     x: &Tensor,
     axis: usize,
     ids: &Tensor,
@@ -254,7 +256,7 @@ fn each<E: Pod>(d: &Data, mut f: impl FnMut(usize, E)) -> Option<()> {
     Some(())
 }
 
-/// Returns the indices, or `None` unless all are in range.
+/// Returns the indices. Returns `None` unless they are `i64` on the CPU, at most `FEW`, and all in range.
 fn positions(ids: &Data, extent: usize) -> Option<Vec<i64>> {
     let few = ids.is_host() && ids.aval.dtype == DType::I64 && ids.aval.shape.numel() <= FEW;
     let ids = few.then(|| ids.to_vec::<i64>().ok())??;

@@ -1,8 +1,8 @@
 //! Eager autograd: tape nodes and recording. `backward.rs` runs the pass over them.
 //!
 //! A node stores the call, the targets of its gradients, and only those operands and results that the
-//! gradient graph reads. That graph is derived once per call and types (`plan.rs`). Nodes are owned by the
-//! tensors they produced, and are freed without recursion.
+//! gradient graph reads. That graph is derived once per op and operand types (`plan.rs`). Nodes are owned by
+//! the tensors they produced, and are freed without recursion.
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
@@ -197,7 +197,7 @@ pub(crate) fn record(
     let needs: InlineList<bool> = InlineList::of(ins, |t| t.requires_grad());
     let plan = plan_for(op, datas, outs, &needs)?;
     let read = |i: usize| match ins[i].as_cell().filter(|c| !c.requires_grad()) {
-        // An operand without gradient is saved by value: the cell may change before the pass, as running
+        // A cell that requires no gradient is saved by value: it may change before the pass, as running
         // statistics do.
         Some(cell) => cell.value(),
         None => ins[i].clone(),
@@ -206,8 +206,8 @@ pub(crate) fn record(
     Ok(Some(node(plan, device, ins, read, |k| outs[k].clone(), location)))
 }
 
-/// Records a pointwise op, if a gradient can flow through it. `value` (the current value of an operand, by
-/// index) and `out` are called only if the gradient reads them.
+/// Records a pointwise op, if a gradient can flow through it. `value` returns the current value of an operand by
+/// index, `out` the result; each is called only if the gradient reads what it returns.
 #[inline]
 pub(crate) fn record_pointwise(
     op: &'static Pointwise,

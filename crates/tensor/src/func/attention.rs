@@ -30,7 +30,7 @@ pub struct AttentionOptions {
     pub enable_gqa: bool,
 }
 
-/// Extents of an attention.
+/// Extents and dtype of an attention call.
 struct Extents {
     /// The scores, `[..., heads, queries, keys]`.
     scores: Shape,

@@ -1,5 +1,5 @@
 //! Convolution and its transpose over any number of spatial axes.
-//! Takes inputs, windows and options; returns one `Conv` op, with groups as a batch axis and the bias added.
+//! Takes inputs, windows and options; applies one `Conv` op, with groups as a batch axis, and adds the bias.
 
 use super::each::{Each, failed};
 use crate::eager::apply::apply1;

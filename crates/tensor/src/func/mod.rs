@@ -1,10 +1,10 @@
 //! Composite functions over tensors, by topic.
 //!
-//! A composite has no kernel: it is written with other operations. They are usually inside
-//! [`region1`](crate::region1), which makes the composite one named call when it runs, prints and
-//! differentiates. Its derivative is that of its body. If the derivative is cheaper to compute from the
-//! result, [`region1_with_grad`](crate::region1_with_grad) states it. Each file ends with sample calls from
-//! which the test kit checks its composites.
+//! A composite has no kernel: it is written with other operations. Most composites use
+//! [`region1`](crate::region1), which makes them one named call when they run, print and differentiate. The
+//! derivative of a composite is that of its body. If the derivative is cheaper to compute from the result,
+//! [`region1_with_grad`](crate::region1_with_grad) states it. Each file ends with sample calls from which the
+//! test kit checks its composites.
 
 pub mod activation;
 pub mod attention;
