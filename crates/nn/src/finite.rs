@@ -28,8 +28,9 @@ pub(crate) fn is_finite(t: &Tensor) -> Result<bool> {
 }
 
 /// Describes the origin of the first output that is not finite; `None` if all outputs are finite. The origin
-/// is an op whose result is more severe than all its operands. Values that depend only on constants are
-/// ignored, because they are intended. `names` are the names of the inputs.
+/// is an input, or an op whose operands are finite. If several operands of an op are not finite, the search
+/// follows the most severe one. Operands that depend only on constants are ignored, because their values are
+/// intended. `names` are the names of the inputs.
 pub(crate) fn explain(graph: &Graph, ins: &[Tensor], names: &[String]) -> Result<Option<String>> {
     let run = Run::new(graph, ins, &vec![false; ins.len()])?;
     let Some(source) = run.first_source()? else { return Ok(None) };
@@ -63,7 +64,7 @@ struct Iterations<'g> {
     body: &'g Graph,
     /// The inputs of the body that are carries.
     carries: std::ops::Range<usize>,
-    given: Vec<Vec<Tensor>>,
+    inputs: Vec<Vec<Tensor>>,
 }
 
 impl<'g> Run<'g> {
@@ -130,8 +131,8 @@ impl<'g> Run<'g> {
         }
     }
 
-    /// Describes the op that made a value from finite ones. For an op with nested graphs, describes the op
-    /// inside of it.
+    /// Describes the op that made a value that is not finite from finite operands. For an op with nested graphs,
+    /// describes the op inside of them.
     fn describe(&self, id: Id, bad: NonFinite) -> Result<String> {
         let node = &self.graph.nodes()[id.node as usize];
         let avals: Vec<Aval> = node.ins.iter().map(|id| self.graph.aval(*id).clone()).collect();
@@ -148,7 +149,7 @@ impl<'g> Run<'g> {
             }
             Form::While(op) => {
                 let turns = Iterations::of_while(&op, &ins)?;
-                turns.trace_back(turns.given.len(), id.out as usize, &fixed)?
+                turns.trace_back(turns.inputs.len(), id.out as usize, &fixed)?
             }
             _ => None,
         };
@@ -166,38 +167,38 @@ impl<'g> Run<'g> {
 impl<'g> Iterations<'g> {
     fn of_scan(op: &'g Scan, ins: &[Tensor]) -> Result<Iterations<'g>> {
         let carries = op.shared..op.shared + op.carries;
-        let (mut now, mut given) = (ins[carries.clone()].to_vec(), Vec::new());
+        let (mut now, mut inputs) = (ins[carries.clone()].to_vec(), Vec::new());
         for turn in 0..op.length {
             let at = slice(op, turn);
             let slices = ins[carries.end..].iter().map(|x| x.at(at));
             let point: Vec<Tensor> = ins[..op.shared].iter().cloned().chain(now).chain(slices).collect();
             now = Run::new(&op.body, &point, &vec![false; point.len()])?.outputs();
             now.truncate(op.carries);
-            given.push(point);
+            inputs.push(point);
         }
-        Ok(Iterations { body: &op.body, carries, given })
+        Ok(Iterations { body: &op.body, carries, inputs })
     }
 
     fn of_while(op: &'g While, ins: &[Tensor]) -> Result<Iterations<'g>> {
-        let (mut point, mut given) = (ins.to_vec(), Vec::new());
+        let (mut point, mut inputs) = (ins.to_vec(), Vec::new());
         let free = vec![false; ins.len()];
-        while op.bound == 0 || given.len() < op.bound {
+        while op.bound == 0 || inputs.len() < op.bound {
             if !Run::new(&op.condition, &point, &free)?.outputs()[0].item::<bool>()? {
                 break;
             }
-            given.push(point.clone());
+            inputs.push(point.clone());
             let next = Run::new(&op.body, &point, &free)?.outputs();
             point.truncate(op.shared);
             point.extend(next);
         }
-        Ok(Iterations { body: &op.body, carries: op.shared..ins.len(), given })
+        Ok(Iterations { body: &op.body, carries: op.shared..ins.len(), inputs })
     }
 
     /// Returns the origin of an output. For a stacked output, returns that of its first slice that is not
     /// finite.
     fn source(&self, value: &Tensor, out: usize, op: &Scan, fixed: &[bool]) -> Result<Option<Source>> {
         if out < op.carries {
-            return self.trace_back(self.given.len(), out, fixed);
+            return self.trace_back(self.inputs.len(), out, fixed);
         }
         for turn in 0..op.length {
             if non_finite(&value.at(slice(op, turn)))?.is_some() {
@@ -212,11 +213,11 @@ impl<'g> Iterations<'g> {
         while iterations > 0 {
             let free: Vec<bool> =
                 fixed.iter().enumerate().map(|(i, f)| *f && !self.carries.contains(&i)).collect();
-            let run = Run::new(self.body, &self.given[iterations - 1], &free)?;
+            let run = Run::new(self.body, &self.inputs[iterations - 1], &free)?;
             match run.source(self.body.outputs()[out])? {
                 Some(Source::Input(at)) if self.carries.contains(&at) => out = at - self.carries.start,
                 Some(Source::Op(text)) => {
-                    let all = self.given.len();
+                    let all = self.inputs.len();
                     return Ok(Some(Source::Op(format!("{text}, in step {iterations} of {all}"))));
                 }
                 other => return Ok(other),

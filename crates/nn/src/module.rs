@@ -148,7 +148,7 @@ pub trait Module {
     /// Passes every field to the visitor.
     fn visit(&self, v: &mut Visitor);
 
-    /// Returns all items of the module and its modules, each once, under its first name.
+    /// Returns all items of the module and its modules. A shared cell occurs once, under its first name.
     fn parts(&self) -> Vec<(String, Part)> {
         let mut v = Visitor::default();
         self.visit(&mut v);

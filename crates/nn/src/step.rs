@@ -292,7 +292,7 @@ impl Step<'_> {
         &self.batches.sums
     }
 
-    /// Returns the number of steps taken, and of batches since.
+    /// Returns the number of steps taken, and the number of batches since the last step.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.optimizer.steps(), self.batches.seen)
     }
@@ -397,8 +397,8 @@ impl Step<'_> {
 }
 
 impl Step<'_> {
-    /// Runs a step; if anything is not finite afterwards, restores everything and returns an error with the
-    /// origin.
+    /// Runs a step. If a result or a cell is not finite afterwards, restores the cells and returns an error that
+    /// names the origin.
     fn run_finite(&self, compiled: &Compiled, batch: &[&Tensor]) -> Result<Vec<Tensor>> {
         let cells = compiled.cells();
         let before: Vec<Tensor> = cells.iter().map(|c| c.data_().detach()).collect();

@@ -186,7 +186,8 @@ fn resume(config: &Config, step: &mut Step<'_>, loader: &mut Loader) -> Result<u
     let Some(path) = config.checkpoint.as_ref().filter(|path| config.resume && path.exists()) else {
         return Ok(0);
     };
-    // Only the process that resumes a run writes its checkpoints.
+    // Removes incomplete files. No other process writes here: only the one that resumes a run writes its
+    // checkpoints.
     atomic::clear(path);
     let file = Reader::open(path)?;
     if let Some((key, own)) = config.notes.iter().find(|(key, own)| file.note(key) != Some(own)) {

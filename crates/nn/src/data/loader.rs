@@ -149,8 +149,8 @@ impl Loader {
         let batch = match made.recv().unwrap_or_else(|_| lost()) {
             Ok(batch) => batch,
             Err(e) => {
-                // The thread has gone past this batch. Without the thread, the next call starts at this batch
-                // again.
+                // The thread has gone past this batch. After it is dropped, the next call starts a thread at this
+                // batch.
                 self.made = None;
                 return Err(e);
             }

@@ -270,7 +270,7 @@ pub struct NAdam {
     pub weight_decay: f64,
     /// Speed at which the momentum approaches its final value.
     pub momentum_decay: f64,
-    /// If true, parameters decay by a fraction per step, otherwise by a penalty.
+    /// If true, each step subtracts a fraction of the parameters; if false, an L2 penalty is added to the gradient.
     pub decoupled: bool,
 }
 
@@ -348,7 +348,7 @@ pub struct RAdam {
     pub eps: f64,
     /// Decay of weights, in the way that `decoupled` selects.
     pub weight_decay: f64,
-    /// If true, parameters decay by a fraction per step, otherwise by a penalty.
+    /// If true, each step subtracts a fraction of the parameters; if false, an L2 penalty is added to the gradient.
     pub decoupled: bool,
 }
 

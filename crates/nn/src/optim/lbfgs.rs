@@ -66,7 +66,7 @@ pub struct Memory {
     pub last: Option<Last>,
 }
 
-/// A past change of the parameters, the corresponding change of the gradient, and the inverse of their
+/// A past change of the parameters, the corresponding change of the gradient, and the inverse of their dot
 /// product.
 #[derive(Clone)]
 pub struct Change {
@@ -74,7 +74,7 @@ pub struct Change {
     pub parameters: Tensor,
     /// Change of the gradient.
     pub gradient: Tensor,
-    /// 1 divided by the product of both.
+    /// 1 divided by the dot product of both.
     pub inverse: f64,
 }
 
@@ -127,7 +127,8 @@ fn evaluate<P: Problem>(problem: &mut P) -> Result<(f64, Tensor), P::Error> {
 }
 
 impl Memory {
-    /// Computes the direction of the next iteration by two passes over the past changes, and the scale.
+    /// Adds the change of the last iteration. Returns the direction of the next iteration, computed by two passes
+    /// over the past changes, and the scale of the initial estimate.
     fn direction(&mut self, gradient: &Tensor, history: usize) -> Result<(Tensor, f64)> {
         let Some(last) = &self.last else { return Ok((-gradient, 1.0)) };
         let (y, s) = (gradient - &last.gradient, &last.direction * last.length);

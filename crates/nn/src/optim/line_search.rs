@@ -95,7 +95,7 @@ pub(super) fn search<E>(
 }
 
 /// Returns the minimum of the cubic through two points with their slopes, within bounds (by default the
-/// points); their middle if there is none.
+/// points). Returns the middle of the bounds if the cubic has no minimum.
 fn least(a: &Point, b: &Point, bounds: Option<(f64, f64)>) -> f64 {
     let (from, to) = bounds.unwrap_or((a.at.min(b.at), a.at.max(b.at)));
     let bend = a.slope + b.slope - 3.0 * (a.value - b.value) / (a.at - b.at);

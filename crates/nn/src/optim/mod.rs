@@ -2,8 +2,8 @@
 //!
 //! A [`Rule`] is a pure function from a parameter, its gradient and its state to the next parameter and
 //! state.
-//! Numbers that change from step to step (rates, bias corrections) are computed outside of it, in `f64`, and
-//! passed as tensors, so that a step is traced once for any schedule. An [`Optimizer`] applies rules to
+//! Numbers that change from step to step (rates, bias corrections) are computed in `f64` and passed to this
+//! function as tensors, so that a step is traced once for any schedule. An [`Optimizer`] applies rules to
 //! groups of parameters, and holds the cells.
 
 mod adaptive;
@@ -343,8 +343,8 @@ impl Optimizer {
         Ok(())
     }
 
-    /// Updates parameters and state from the gradients of [`trained`](Optimizer::trained) parameters. Nothing
-    /// is written unless everything can be. With `skip_not_finite`, a non-finite loss changes nothing.
+    /// Updates parameters and state from the gradients of [`trained`](Optimizer::trained) parameters. If a new
+    /// value is an error, nothing is written. With `skip_not_finite`, a non-finite loss changes nothing.
     pub(crate) fn update(&self, grads: &[Tensor], loss: Option<&Tensor>) -> Result<()> {
         if let Some(group_error) = &self.group_error {
             return Err(group_error.clone());
