@@ -31,7 +31,7 @@ impl PyTensor {
             }
         };
         let value = crate::create::constructed(data, dtype.map(|d| d.0))?;
-        PyTensor::out(if flag { crate::trace_deps::made(value.requires_grad_()) } else { value })
+        PyTensor::out(if flag { crate::trace_deps::register_leaf(value.requires_grad_()) } else { value })
     }
 
     /// Higher than NumPy's, so that NumPy's scalars let tensors apply operators.
@@ -204,7 +204,7 @@ impl PyTensor {
     #[getter(requires_grad)]
     fn get_requires_grad(&self, py: Python<'_>) -> PyResult<bool> {
         let on = self.value(py)?.requires_grad();
-        crate::trace_deps::note_requirement(&self.held(), on);
+        crate::trace_deps::note_requirement(&self.stored_value(), on);
         Ok(on)
     }
 
@@ -490,7 +490,7 @@ impl PyTensor {
         if on == x.requires_grad() {
             return Ok(());
         }
-        let leaf = if on { crate::trace_deps::made(x.requires_grad_()) } else { x.detach() };
+        let leaf = if on { crate::trace_deps::register_leaf(x.requires_grad_()) } else { x.detach() };
         raise(leaf.check())?;
         if !leaf.is_same(&x) {
             self.rebind(leaf);

@@ -396,7 +396,7 @@ pub(crate) fn part_of_a_cell(py: Python<'_>, object: &Bound<'_, PyTensor>, cells
         return false;
     }
     let Some((root, _)) = object.get().ancestry(py).pop() else { return false };
-    let root = root.get().held();
+    let root = root.get().stored_value();
     root.is_cell() && cells.iter().any(|cell| cell.is_same(&root))
 }
 

@@ -249,7 +249,9 @@ struct Elements<'py> {
     flat: Tensor,
     /// Position of the next elements to read.
     next: usize,
+    /// The elements that were read last.
     read: Literal,
+    /// Number of elements of `read` that were returned.
     given: usize,
 }
 
@@ -280,7 +282,7 @@ impl<'py> Elements<'py> {
         })
     }
 
-    /// Returns the next `n` elements; as one list if they have been read.
+    /// Returns the next `n` elements as a list. Converts them together if all of them have been read.
     fn row(&mut self, n: usize) -> PyResult<Bound<'py, PyList>> {
         let (py, from) = (self.py, self.given);
         let read = from..from + n;

@@ -11,7 +11,7 @@ pub(crate) fn of_class<'py>(like: &Bound<'py, PyTensor>, value: Tensor) -> PyRes
     if class.is(py.get_type::<PyTensor>()) {
         return Ok(Bound::new(py, PyTensor::new(value))?.into_any());
     }
-    // Without its `__init__`, which may need arguments.
+    // Skips `__init__`, which may need arguments.
     let new = class.call_method1("__new__", (&class,))?;
     new.cast::<PyTensor>().map_err(PyErr::from)?.get().rebind(value);
     Ok(new)

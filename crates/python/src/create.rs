@@ -17,7 +17,7 @@ use pyo3::types::{PyInt, PyTuple};
 /// Finishes a new tensor: moves it to its device, and makes it a leaf if gradients are required.
 fn made(t: Tensor, requires_grad: bool, device: Device) -> PyResult<PyTensor> {
     let t = moved(t, device);
-    PyTensor::out(if requires_grad { crate::trace_deps::made(t.requires_grad_()) } else { t })
+    PyTensor::out(if requires_grad { crate::trace_deps::register_leaf(t.requires_grad_()) } else { t })
 }
 
 fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
@@ -127,7 +127,7 @@ pub(crate) fn made_of(
         }
         Err(_) => moved(copy_of(data, dtype)?, device.unwrap_or_else(current)),
     };
-    PyTensor::out(if requires_grad { crate::trace_deps::made(t.requires_grad_()) } else { t })
+    PyTensor::out(if requires_grad { crate::trace_deps::register_leaf(t.requires_grad_()) } else { t })
 }
 
 /// A tensor that shares memory with the data if possible, else a copy.

@@ -154,7 +154,7 @@ fn operands(args: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<Device>> {
     for arg in args.try_iter()? {
         let arg = arg?;
         let here = if let Ok(t) = arg.cast::<PyTensor>() {
-            Some(of(&t.get().held()))
+            Some(of(&t.get().stored_value()))
         } else if depth > 0 && (arg.is_instance_of::<PyTuple>() || arg.is_instance_of::<PyList>()) {
             operands(&arg, depth - 1)?
         } else {
@@ -168,7 +168,7 @@ fn operands(args: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<Device>> {
     Ok(found)
 }
 
-/// Restores the device override of this thread.
+/// Restores the device override of this thread when dropped.
 struct DeviceOverride(Option<Device>);
 
 impl Drop for DeviceOverride {

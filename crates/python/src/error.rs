@@ -84,7 +84,7 @@ enum ErrorClass {
     Index,
 }
 
-/// Returns the class of such exceptions.
+/// Returns an exception class, which is made at first use.
 fn class<'py>(py: Python<'py>, both: ErrorClass) -> PyResult<Bound<'py, PyType>> {
     static CLASSES: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
     let made = CLASSES.get_or_try_init(py, || {

@@ -66,6 +66,7 @@ enum Expected {
     Tensor(Py<PyAny>, Option<Aval>),
     /// A container of this type, with these elements.
     Items(Py<PyType>, Vec<Expected>),
+    /// A dictionary of this type, with these entries.
     Entries(Py<PyType>, Vec<(Expected, Expected)>),
     /// This array, with these bytes.
     Array(Py<PyAny>, Py<PyAny>),
@@ -96,7 +97,7 @@ pub(crate) fn is_equal(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<b
     a.eq(b)
 }
 
-/// Returns the bytes of an array, or of a sample of a large one.
+/// Returns shape, dtype and bytes of an array; of a large array, the bytes of a sample.
 fn bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let (size, all) =
         (array.getattr("size")?.extract::<usize>()?, array.getattr("nbytes")?.extract::<usize>()?);
@@ -122,7 +123,7 @@ impl Expected {
             return Ok(Expected::Equal(value.clone().unbind()));
         }
         if let Ok(t) = value.cast::<PyTensor>() {
-            let held = t.get().held();
+            let held = t.get().stored_value();
             return Ok(match held.is_traced() {
                 true => Expected::Anything,
                 false => Expected::Tensor(value.clone().unbind(), held.aval()),
@@ -165,7 +166,7 @@ impl Expected {
                 now.is(was) || (now.get_type().is(was.get_type()) && is_equal(now, was)?)
             }
             Expected::Tensor(was, aval) => {
-                now.is(was) && now.cast::<PyTensor>().is_ok_and(|t| t.get().held().aval() == *aval)
+                now.is(was) && now.cast::<PyTensor>().is_ok_and(|t| t.get().stored_value().aval() == *aval)
             }
             Expected::Items(class, was) => {
                 if !now.get_type().is(class.bind(py)) || now.len()? != was.len() {
@@ -208,7 +209,7 @@ pub(crate) fn traced_in(
     found: &mut Vec<Py<PyTensor>>,
 ) -> PyResult<()> {
     if let Ok(t) = value.cast::<PyTensor>() {
-        if t.get().held().is_traced() {
+        if t.get().stored_value().is_traced() {
             found.push(t.clone().unbind());
         }
         return Ok(());
@@ -236,7 +237,7 @@ pub(crate) fn traced_in(
 pub(crate) struct Guard {
     location: Location,
     was: Expected,
-    /// The object that was there.
+    /// The object at the location when the guard was made.
     before: Option<Py<PyAny>>,
     /// Name for messages.
     pub(crate) name: String,
@@ -261,7 +262,7 @@ impl Guard {
         self.location.put(py, Some(value))
     }
 
-    /// Restores the object that was there, and returns it.
+    /// Puts the object from when the guard was made back at its location, and returns it.
     pub(crate) fn restore<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let before = self.before.as_ref().map(|v| v.bind(py).clone());
         self.location.put(py, before.clone())?;

@@ -120,13 +120,13 @@ impl PyTensor {
     /// Names the tensor: traced graphs, errors and histories use the name. Views and constants have none.
     fn _set_name(&self, name: &str) {
         if self.is_whole() {
-            self.held().named(name);
+            self.stored_value().named(name);
         }
     }
 
     /// The name of the tensor in traced graphs, or `None`.
     #[getter]
     fn _name(&self) -> Option<String> {
-        self.held().name().map(|name| name.to_string())
+        self.stored_value().name().map(|name| name.to_string())
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn after_backward(py: Python<'_>, done: PyResult<()>) -> PyResult<()>
     for (leaf, hook) in waiting {
         if let Some(leaf) = leaf.bind(py).upgrade() {
             crate::trace_deps::note_function(hook.bind(py))?;
-            hook.bind(py).call1((crate::trace_deps::inside(leaf),))?;
+            hook.bind(py).call1((crate::trace_deps::argument_inside(leaf),))?;
         }
     }
     Ok(())
@@ -63,7 +63,8 @@ impl PythonHook {
         result
     }
 
-    /// Removes these functions: the collector has found that nothing else refers to the tensor.
+    /// Removes and returns the functions of hooks that only this tensor keeps alive. The caller drops them
+    /// without holding a lock.
     pub(crate) fn clear(x: &gradus::Tensor) -> Vec<Py<PyAny>> {
         let mut functions = Vec::new();
         x.visit_own_hooks(&mut |payload| {

@@ -153,12 +153,12 @@ impl PyJit {
             let (traced, compiled) = trace.run(&found_outside)?;
             let writes = !traced.changed.is_empty() || !compiled.written().is_empty();
             // Views of a tensor that is written must be views inside the trace too. An argument that is also
-            // read from outside must be one leaf. If that is not so, traces the function again.
+            // read from outside must be the same leaf there. If one of them is not, traces the function again.
             let views = objects.iter().flatten().any(|p| part_of_a_cell(py, p, compiled.cells()));
             let views =
                 writes && (views || (!traced.changed.is_empty() && matches!(related, TensorRelation::Parts)));
             let held = |(i, t): (usize, &Tensor)| match &objects[i] {
-                Some(object) if object.get().is_whole() => (i, object.get().held()),
+                Some(object) if object.get().is_whole() => (i, object.get().stored_value()),
                 _ => (i, t.clone()),
             };
             let both: Vec<(usize, Tensor)> = tensors
@@ -238,7 +238,7 @@ fn read_of(
     others: &[Py<Guard>],
 ) -> PyResult<Rebound> {
     let Some(old) = old else { return Ok(Rebound { location, read: Read::Original }) };
-    let cell = old.get().held();
+    let cell = old.get().stored_value();
     if !compiled.cells().iter().any(|c| c.is_same(&cell)) {
         return Ok(Rebound { location, read: if old.get().is_whole() { Read::Any } else { Read::Original } });
     }
@@ -258,7 +258,7 @@ struct Trace<'a, 'py> {
     tree: &'a Tree,
     tensors: &'a [Tensor],
     objects: &'a [Option<Bound<'py, PyTensor>>],
-    /// If true, arguments that are views are views of the same tensors inside.
+    /// If true, arguments that are views are views of the same tensors inside the trace.
     rooted: bool,
 }
 
@@ -387,7 +387,7 @@ impl Trace<'_, '_> {
                 ancestry.iter().enumerate().find_map(|(k, (of, _))| Some((k, find(of.get(), usize::MAX)?)));
             let (k, mut whole) = match nearest.map(|(k, i)| (k, inside[i].clone())) {
                 Some((k, Some(whole))) => (k, whole),
-                _ if root.get().held().is_leaf() => (ancestry.len() - 1, root.bind(py).clone()),
+                _ if root.get().stored_value().is_leaf() => (ancestry.len() - 1, root.bind(py).clone()),
                 _ => {
                     let why = "jit: cannot write to a view of a computed tensor; pass a clone of it to the function";
                     return Err(crate::error::runtime_error(why));
@@ -409,7 +409,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Returns positional and keyword arguments as one tuple.
-fn all<'py>(
+fn argument_tuple<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
@@ -448,7 +448,7 @@ impl PyJit {
         if gradus::is_tracing() {
             return self.f.bind(py).call(args, kwargs);
         }
-        let arguments = all(args, kwargs)?;
+        let arguments = argument_tuple(args, kwargs)?;
         // Holds the lock, so that the outside state does not change between the lookup of a program and its
         // run, and waiting threads share one compilation.
         let guard = self.lock.take(py)?;
@@ -486,7 +486,7 @@ impl PyJit {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<PyGraph> {
-        Ok(PyGraph(self.program(&all(args, kwargs)?)?.0.compiled.graph().clone()))
+        Ok(PyGraph(self.program(&argument_tuple(args, kwargs)?)?.0.compiled.graph().clone()))
     }
 
     /// The program for arguments like these as equations; with `grad`, followed by those of its gradient.
@@ -507,7 +507,7 @@ impl PyJit {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<String> {
-        Ok(self.program(&all(args, kwargs)?)?.0.compiled.explain())
+        Ok(self.program(&argument_tuple(args, kwargs)?)?.0.compiled.explain())
     }
 
     /// Copies and pickles contain the function, which is compiled again. If the function's module contains

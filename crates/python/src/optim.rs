@@ -262,9 +262,9 @@ impl PyRule {
         let rule = &*self.0;
         let (next, new) = raise(compute(py, &value, |p| apply(rule, p, grad, &values, numbers)))?;
         drop((values, value)); // as owners of the memory, they would prevent writes in place
-        p.get().write(py, PyTensor::out(next)?.held())?;
+        p.get().write(py, PyTensor::out(next)?.stored_value())?;
         for (old, new) in old.iter().zip(new) {
-            old.get().write(py, PyTensor::out(new)?.held())?;
+            old.get().write(py, PyTensor::out(new)?.stored_value())?;
         }
         Ok(())
     }

@@ -149,7 +149,7 @@ fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
 
 fn made(t: Tensor, dtype: Option<DTypeArg>, requires_grad: bool, device: Device) -> PyResult<PyTensor> {
     let t = moved(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d.0)), device);
-    PyTensor::out(if requires_grad { crate::trace_deps::made(t.requires_grad_()) } else { t })
+    PyTensor::out(if requires_grad { crate::trace_deps::register_leaf(t.requires_grad_()) } else { t })
 }
 
 /// Draws numbers of a dtype; for complex numbers both parts, scaled by `scale`.

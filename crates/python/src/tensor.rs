@@ -1,9 +1,9 @@
 //! The tensor as a Python object: a mutable slot that holds an immutable value.
 //!
 //! Values of Gradus never change. A Python tensor is a slot that holds one: `x += 1` stores another value in
-//! the slot. A view is a slot with an [`Alias`], which says which part of another tensor it is: reading it
-//! reads that part, and writing it stores a value with that part replaced in the other tensor. So programs
-//! that write in place have correct derivatives without further rules, under every transform.
+//! the slot. A view is a slot with an [`Alias`], which names another tensor and a part of it. Reading the view
+//! reads that part. Writing the view stores a new value in the other tensor, with that part replaced. Programs
+//! that write in place therefore need no derivative rules for writes, under every transform.
 
 use crate::device::{moved, of, other_devices_used};
 use crate::error::{raise, raise_stored, runtime_error, to_exception};
@@ -41,7 +41,7 @@ struct Slot {
 /// A tensor with the old elements of a leaf whose elements were replaced (`p.data = x`), for its views.
 type OldElements = Arc<OnceLock<Py<PyTensor>>>;
 
-/// The part of another tensor that a view is.
+/// The tensor that a view is a part of, and which part.
 struct Alias {
     of: Py<PyTensor>,
     left: Option<OldElements>,
@@ -50,7 +50,7 @@ struct Alias {
     seen: u64,
     /// If true, `value` was written through a detached view, and only this view has its history.
     own: bool,
-    /// If true, it was made while operations were recorded.
+    /// If true, the view was made while operations were recorded.
     recorded: bool,
     /// Length of the chain of views, this one included.
     depth: u32,
@@ -65,7 +65,7 @@ const DEEPEST: u32 = 1000;
 /// Computes a view. One made without recording is a leaf, as in PyTorch: no gradient flows to the original.
 fn part(how: &View, whole: &Tensor, recorded: bool) -> Tensor {
     let part = how.of(whole);
-    // A view of a complete leaf is not the leaf itself.
+    // A view that selects a complete leaf must be another tensor than the leaf.
     let all = recorded && part.is_same(whole) && part.is_cell() && !matches!(how, View::Real);
     match recorded || part.error().is_some() {
         true if all && part.requires_grad() && !gradus::is_tracing() => part.unsqueeze(0).squeeze(0),
@@ -102,7 +102,7 @@ impl PyTensor {
         raise_stored()?;
         match value.error() {
             Some(e) => Err(to_exception(e)),
-            // A graph has no modes, so a value computed without gradients is marked itself.
+            // A graph does not store whether gradients are recorded, so a node marks a value computed without them.
             None if value.is_traced() && !gradus::is_grad_enabled() => {
                 Ok(PyTensor::new(value.stop_gradient()))
             }
@@ -123,8 +123,9 @@ impl PyTensor {
         PyTensor::part_as(of, value, how)
     }
 
-    /// Returns a view of a chain of [`DEEP`] views relative to the parent of `of`; `None` if the chain is
-    /// short. This bounds the depth of recursion through chains, and the time for making a view.
+    /// If `of` ends a chain of [`DEEP`] views, returns the view `how` of `of` as a view of the parent of `of`.
+    /// Returns `None` if the chain is shorter, or if the views cannot be composed. This bounds the depth of
+    /// recursion through chains, and the time for making a view.
     fn shortened(of: &Bound<'_, PyTensor>, whole: &Tensor, how: &View) -> PyResult<Option<Alias>> {
         let slot = of.get().slot();
         let Some(parent) = slot.alias.as_ref().filter(|parent| parent.depth >= DEEP) else { return Ok(None) };
@@ -178,7 +179,8 @@ impl PyTensor {
         }
     }
 
-    /// Returns the root of a chain of views, and the positions of this view's elements in it.
+    /// Returns the first tensor of the chain of views that share elements, and the positions of this view's
+    /// elements in it.
     pub(crate) fn root<'py>(of: &Bound<'py, PyTensor>) -> PyResult<(Bound<'py, PyTensor>, Tensor)> {
         let py = of.py();
         let parent = of.get().slot().alias.as_ref().and_then(|alias| {
@@ -194,11 +196,11 @@ impl PyTensor {
     }
 
     /// Returns the stored value. For a view it may be outdated, but its type is correct.
-    pub(crate) fn held(&self) -> Tensor {
+    pub(crate) fn stored_value(&self) -> Tensor {
         self.slot().value.clone()
     }
 
-    /// Returns true if it is not a view.
+    /// Returns true if this is not a view.
     pub(crate) fn is_whole(&self) -> bool {
         self.slot().alias.is_none()
     }
@@ -252,6 +254,8 @@ impl PyTensor {
         Ok(())
     }
 
+    /// Locks the slot. If the elements of the viewed leaf were replaced, the view first gets the tensor with the
+    /// old elements as its parent.
     fn slot(&self) -> MutexGuard<'_, Slot> {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Slot { value, alias: Some(alias), .. } = &mut *slot
@@ -273,7 +277,7 @@ impl PyTensor {
         Ok(())
     }
 
-    /// Returns the number of changes of the value that reads return.
+    /// Returns a count that grows with each change of the current value.
     pub(crate) fn stamp(&self) -> u64 {
         let slot = self.slot();
         match &slot.alias {
@@ -312,7 +316,7 @@ impl PyTensor {
         let part = part(&how, &of.get().value(py)?, recorded);
         let mut slot = self.slot();
         if let Slot { value, alias: Some(alias), .. } = &mut *slot {
-            // A value read without recording, or inside a trace, is not cached.
+            // A value is not cached if it was read inside a trace, or without recording from a recorded view.
             let lasting = (gradus::is_grad_enabled() || !recorded) && !gradus::is_tracing();
             // The parent was written: the view gets the new elements and keeps its history.
             let part = if alias.own { value.replaced_by(&part) } else { part };
@@ -349,13 +353,14 @@ impl PyTensor {
         drop(old);
     }
 
-    /// Writes a part of the current value in place. Returns `false` if its memory is shared.
+    /// Writes a part of the current value in place. Returns `false`, and changes nothing, if this is a view, the
+    /// memory is shared, or the part cannot be written in place ([`Tensor::patch_at`]).
     pub(crate) fn replace_at(&self, own: Tensor, entries: &[Ix], new: &Tensor) -> bool {
         if !self.is_whole() {
             return false;
         }
-        // Before the slot is locked: resolving the index may wait for other threads, which may want to read
-        // this tensor.
+        // Resolves the index before the slot is locked: this may wait for other threads, which may read this
+        // tensor.
         let Some(patch) = own.patch_at(entries, new, BIG) else { return false };
         drop(own); // as another owner of the memory, it would prevent the write
         let mut slot = self.slot();
@@ -377,7 +382,7 @@ impl PyTensor {
         self.write_as(py, new, false)
     }
 
-    /// Fills with one number, which also works if several elements share memory.
+    /// Stores a value whose elements are all equal. This also works if several elements share memory.
     pub(crate) fn write_same(&self, py: Python<'_>, new: Tensor) -> PyResult<()> {
         self.write_as(py, new, true)
     }
@@ -514,7 +519,7 @@ impl PyTensor {
             self.rebind(cell.clone());
             return raise(cell.set_(&new));
         }
-        // Without recording, the value is replaced and keeps its history; with it, zeros flow back to the
+        // Without recording, the new value keeps the old history. With recording, zeros flow back to the
         // overwritten value.
         self.rebind(match gradus::is_grad_enabled() {
             true if !new.requires_grad() => overwriting(&old, new),

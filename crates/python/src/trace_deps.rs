@@ -14,18 +14,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 struct TraceDeps {
     /// Modules that were called, and their settings at that time.
     modules: Vec<(Py<PyAny>, Py<PyAny>)>,
-    /// Functions whose results it depends on.
+    /// Functions on whose results the traced function depends.
     functions: Vec<Py<PyAny>>,
     /// Functions that update Python numbers before each run. Each returns a function that undoes its update,
     /// or None.
     before: Vec<Py<PyAny>>,
-    /// The observer of its frames (`gradus._reads.Reads`).
+    /// The observer of the traced function's frames (`gradus._reads.Reads`).
     reads: Py<PyAny>,
     arguments: Vec<Argument>,
     of_tensors: OfTensors,
-    /// Number of traces begun before its own.
+    /// Number of traces begun when the function was traced, its own included.
     begun: u64,
-    /// Leaves that it has made.
+    /// Leaves that the traced function has made.
     made: Vec<Tensor>,
 }
 
@@ -34,7 +34,8 @@ struct TraceDeps {
 struct OfTensors {
     /// The tensors whose `requires_grad` the function read, each with the value it read.
     required: Vec<(Tensor, bool)>,
-    /// Their elements, if the function read them, and the tensor's version when they were last compared.
+    /// The tensors whose elements the function read, each with these bytes and its version when the bytes were
+    /// last compared.
     elements: Vec<(Tensor, Vec<u8>, AtomicU64)>,
 }
 
@@ -78,7 +79,7 @@ pub(crate) fn is_from_outside(born: u64) -> bool {
 
 /// Registers a new leaf: if a function being compiled makes a leaf and changes it, the program is used for
 /// one call only.
-pub(crate) fn made(leaf: Tensor) -> Tensor {
+pub(crate) fn register_leaf(leaf: Tensor) -> Tensor {
     if is_compiling() && leaf.is_cell() {
         with(|n| n.made.push(leaf.clone()));
     }
@@ -114,13 +115,13 @@ pub(crate) fn _note_module(module: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// Registers the call of a function that no name leads to, such as a hook.
+/// Registers the call of a function that the observer cannot reach by a name, such as a hook.
 pub(crate) fn note_function(f: &Bound<'_, PyAny>) -> PyResult<()> {
     reads(f.py()).map_or(Ok(()), |reads| reads.call_method1("function", (f,)).map(drop))
 }
 
 /// Returns the tensor that represents an argument inside the function being compiled, or the tensor itself.
-pub(crate) fn inside<'py>(tensor: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+pub(crate) fn argument_inside<'py>(tensor: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
     let py = tensor.py();
     let find = |n: &mut TraceDeps| {
         let argument = n.arguments.iter().find(|a| a.outside.bind(py).is(&tensor));
@@ -129,8 +130,8 @@ pub(crate) fn inside<'py>(tensor: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
     with(find).flatten().unwrap_or(tensor)
 }
 
-/// Returns the value that has the gradient of a tensor: for an argument its initial value, however it was
-/// changed since.
+/// Returns the value that has the gradient of a tensor: for an argument its initial value, even if the
+/// argument was changed since.
 pub(crate) fn with_gradient(tensor: &PyTensor, value: Tensor) -> Tensor {
     if !value.is_traced() {
         return value;
@@ -189,7 +190,7 @@ pub(crate) fn _after_trace(f: &Bound<'_, PyAny>) -> PyResult<()> {
 /// Returns true if the function being compiled has written to a tensor from outside.
 #[pyfunction]
 pub(crate) fn _is_rewritten(t: &Bound<'_, PyTensor>) -> bool {
-    gradus::is_rewritten(&t.get().held())
+    gradus::is_rewritten(&t.get().stored_value())
 }
 
 /// Returns true if a function is being compiled.
@@ -253,7 +254,7 @@ impl<'py> Watch<'py> {
             let now = guard.get().now(py);
             let tensor = now.as_ref().and_then(|v| v.cast::<PyTensor>().ok());
             let traced =
-                tensor.filter(|t| t.get().held().is_traced()).map(|t| t.get().value(py)).transpose()?;
+                tensor.filter(|t| t.get().stored_value().is_traced()).map(|t| t.get().value(py)).transpose()?;
             if guard.get().holds(py) {
                 guards.push(guard.unbind());
             } else if let Some(value) = traced {
@@ -316,17 +317,17 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// Dependencies and effects of a function outside.
+/// Dependencies and effects of a function outside of its arguments.
 pub(crate) struct OutsideEffects<R> {
     pub(crate) guards: Guards,
-    /// Names of the values that it both read and changed. If there are any, the program is used for one call
-    /// only.
+    /// Names of the values that the function both read and changed. If there are any, the program is used for
+    /// one call only.
     pub(crate) changed: Vec<String>,
     /// Locations of the changed values, for restoring the old ones.
     pub(crate) undo: Vec<Py<Guard>>,
-    /// Tensors that it stored in containers.
+    /// Tensors that the function stored in containers.
     pub(crate) left: Vec<Py<PyTensor>>,
-    /// Outside locations to which it assigned another tensor.
+    /// Outside locations to which the function assigned another tensor.
     pub(crate) rebound: Vec<R>,
     pub(crate) before: Vec<Py<PyAny>>,
 }
@@ -345,9 +346,11 @@ pub(crate) type Assignment = (Py<Guard>, Tensor, Option<Py<PyTensor>>);
 /// Values that a program depends on, with their sources.
 pub(crate) struct Guards {
     pub(crate) guards: Vec<Py<Guard>>,
+    /// Modules with the settings that they must have.
     modules: Vec<(Py<PyAny>, Py<PyAny>)>,
     /// Value of the change counter when the modules were last found to be unchanged.
     checked_at: AtomicU64,
+    /// Functions with the results that they must return.
     others: Vec<(Py<PyAny>, Py<PyAny>)>,
     of_tensors: OfTensors,
 }

@@ -37,8 +37,7 @@ pub(crate) enum View {
     Then(Arc<Chain>),
 }
 
-/// Two views in sequence. The first may be a chain itself, of any length, so that functions must not recurse
-/// over it.
+/// Two views in sequence. The first may be a chain of any length, so functions must not recurse over it.
 pub(crate) struct Chain {
     first: View,
     then: View,
