@@ -121,7 +121,8 @@ class _Search:
 
 
 def name_outside(function):
-    """Names the tensors that a function reaches from outside: `model` by its paths, `w` by the variable, state by its parameter."""
+    """Names the tensors that a function reaches from outside: tensors of modules by their paths, tensors in variables by these, state
+    of optimizers by its parameter."""
     search = _Search()
     search.look("", function)
     for tensor, name in search.named():

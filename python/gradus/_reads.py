@@ -30,7 +30,7 @@ _NOTHING = object()
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, Tensor)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
 _BYTES = (bytearray, memoryview, array.array)
-# Methods that syntax calls.
+# Methods that Python's syntax calls.
 _IMPLICIT = ("__call__", "__getitem__", "__len__", "__iter__", "__contains__", "__getattr__", "__enter__", "__bool__")
 _OF_FUNCTION = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
 _OF_PARTIAL = operator.attrgetter("func", "args", "keywords")
@@ -199,11 +199,11 @@ class Reads:
         self._keep(function)
 
     def undo(self, function):
-        """Registers a function to call after the observation, which removes the functions that run before each call."""
+        """Registers a function to call with this object when the observation has ended, such as one that undoes a step."""
         self._undo.append(function)
 
     def knows(self, owner, key):
-        """Returns true if an item was read."""
+        """Returns true if the item `key` of the dictionary `owner` was read."""
         return ("item", id(owner), key) in self._guards
 
     def module(self, module):
@@ -357,7 +357,7 @@ class Reads:
         return _NOTHING
 
     def _attribute(self, x, name, precisely=False):
-        """Returns and guards the current value of an attribute; None if it is missing or computed."""
+        """Returns and guards the current value of an attribute; `_NOTHING` if it is missing or computed."""
         if isinstance(x, types.ModuleType):
             value = x.__dict__.get(name, _NOTHING)
             if value is not _NOTHING and not isinstance(value, (types.ModuleType, type)):

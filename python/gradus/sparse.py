@@ -57,14 +57,14 @@ class SparseTensor(Tensor):
 
     shape = property(lambda self: self._size, doc="The extents.")
     dtype = property(lambda self: self._held.dtype, doc="The dtype of the values.")
-    device = property(lambda self: CPU, doc="Where it is.")
-    ndim = property(lambda self: len(self._size), doc="How many axes there are.")
-    layout = property(lambda self: sparse_coo, doc="How elements are stored.")
-    is_sparse = property(lambda self: True, doc="Yes.")
-    is_leaf = property(lambda self: self._held.is_leaf, doc="True if its values are a leaf.")
-    grad_fn = property(lambda self: self._held.grad_fn, doc="What made its values.")
+    device = property(lambda self: CPU, doc="The device.")
+    ndim = property(lambda self: len(self._size), doc="The number of axes.")
+    layout = property(lambda self: sparse_coo, doc="The kind of storage: `gradus.sparse_coo`.")
+    is_sparse = property(lambda self: True, doc="True: the tensor is sparse.")
+    is_leaf = property(lambda self: self._held.is_leaf, doc="True if the values are a leaf.")
+    grad_fn = property(lambda self: self._held.grad_fn, doc="The operation that produced the values, if it was recorded.")
     requires_grad = property(lambda self: self._held.requires_grad, lambda self, on: self.requires_grad_(on) and None,
-                             doc="True if its values require gradients.")
+                             doc="True if the values require gradients.")
     T = property(lambda self: self.t(), doc="The transposed matrix.")
     mT = T
 
@@ -291,7 +291,7 @@ class SparseTensor(Tensor):
     pow = __pow__
 
     def sum(self, dim=None, keepdim=False, *, dtype=None):
-        """Computes the sum of all elements, or along axes: sparse while a sparse axis is left."""
+        """Computes the sum of all elements, or along axes. The sum along axes is sparse if a sparse axis remains."""
         own = self if dtype is None else self.to(dtype)
         if dim is None:
             return own._held.sum()

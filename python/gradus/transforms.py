@@ -107,7 +107,7 @@ def grad(function, argnums=0, has_aux=False):
 
 
 def vjp(function, *primals):
-    """Computes the value of `function` at `primals`, and the map from cotangents of its value to cotangents of them.
+    """Computes the value of `function` at `primals`, and the map from cotangents of this value to cotangents of `primals`.
 
     >>> import gradus
     >>> y, pull = gradus.vjp(lambda x: x.sin(), gradus.tensor(0.0))
@@ -279,7 +279,7 @@ def _axes(dims, argument, number):
 def vmap(function, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """`function` over a batch: arguments are sliced along `in_dims` (`None` is shared by all), results are stacked.
 
-    `in_dims` may be nested as the arguments are. Random draws inside are the same for all of the batch, so that
+    `in_dims` may be nested as the arguments are. Random draws inside are the same for all of the batch, so
     `randomness="different"` raises an error. `chunk_size` has no effect.
 
     >>> import gradus

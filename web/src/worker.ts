@@ -144,7 +144,7 @@ export class RemoteTraining implements Training<Module, InputDecls> {
   dispose(): void {
     if (this.isDisposed) return
     this.isDisposed = true
-    // If the page created the worker, the worker continues to run, without this training.
+    // A worker that was passed in `options` continues to run, without this training; any other one ends.
     void this.call('dispose').catch(() => null)
     this.channel.close()
   }

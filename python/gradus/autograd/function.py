@@ -117,7 +117,7 @@ class Function:
 
     @classmethod
     def _check_backward(cls, needs):
-        """Returns which arguments have no gradient."""
+        """Raises an error that names the arguments without gradient, if `backward` is missing."""
         if not hasattr(cls, "backward"):
             which = ", ".join(str(i) for i, needed in enumerate(needs) if needed)
             raise NotImplementedError(

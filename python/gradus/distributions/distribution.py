@@ -204,7 +204,7 @@ class Located(Distribution):
 
 
 def violated(constraint, value):
-    """Returns true if a condition is known to be false; unknown while a function is traced."""
+    """Returns true if a value is known to violate a constraint. While a function is traced, this is not known."""
     return not is_tracing() and not bool(constraint.check(value.detach()).all())
 
 

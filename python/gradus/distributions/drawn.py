@@ -29,7 +29,8 @@ class _Drawn(Distribution):
 
 
 class _Scaled(LocScale, _Drawn):
-    """Base of distributions with `loc` and `scale`; a subclass defines the standard distribution."""
+    """Base of distributions with `loc` and `scale`. A subclass defines the standard distribution: `_density` is the logarithm of its
+    density, `_below` its distribution function, and `_where` the inverse of that."""
 
     @property
     def mean(self):

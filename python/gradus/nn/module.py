@@ -313,7 +313,7 @@ class Module(Members):
             if key in state_dict:
                 value = state_dict[key]
                 if not isinstance(value, Tensor):
-                    # A copy, as the array may change later.
+                    # Copies the array unless it is assigned, because it may change later.
                     value = as_tensor(value) if assign else tensor(value)
                 given[key] = value
                 if tuple(value.shape) != tuple(target.shape):
@@ -344,7 +344,7 @@ class Module(Members):
         else:
             owner._buffers[name] = value
 
-    # --- changing all of it -------------------------------------------------------------------------------------
+    # --- changing all members -----------------------------------------------------------------------------------
 
     def apply(self, fn):
         """Calls `fn` on every module, children first.
@@ -514,7 +514,7 @@ class Module(Members):
                 else:
                     param.grad.detach().zero_()
 
-    # --- showing ------------------------------------------------------------------------------------------------
+    # --- representation -----------------------------------------------------------------------------------------
 
     def _get_name(self):
         return type(self).__name__

@@ -234,7 +234,7 @@ def check(**limits):
 
 
 class _Traced:
-    """An update rule in a function that is being compiled. Its numbers are scalar cells, once for each step count."""
+    """An update rule in a function that is being compiled. Its numbers are scalar cells: one set of them for each step count."""
 
     def __init__(self, optimizer, group):
         self.optimizer, self.group, self.sets = optimizer, group, {}
