@@ -15,7 +15,7 @@ pub(crate) const GROUP: u32 = 256;
 /// Smallest and largest number of threads per group on software adapters, which run one group per core. The smallest
 /// number fills the vector registers of a core.
 const SOFTWARE_GROUP: [usize; 2] = [8, 64];
-/// Number of groups that occupy the cores behind a software adapter.
+/// Number of groups of a dispatch that keep all cores of a software adapter busy.
 const SOFTWARE_GROUPS: usize = 16;
 
 /// Largest number of words in a parameter block, because every adapter supports uniform buffers of 16 KiB.
@@ -108,9 +108,9 @@ impl<'a> Build<'a> {
         self.group = threads;
     }
 
-    /// Returns the number of this group, for a kernel in which a group computes one of `groups` tiles. A dispatch in two
-    /// dimensions may have more groups than tiles. These get the number of the last tile, and must not write: if there
-    /// may be such groups, also returns the condition that this group has a tile of its own.
+    /// Returns the number of this group's tile, for a kernel in which a group computes one of `groups` tiles. A
+    /// dispatch in two dimensions may have more groups than tiles. Each excess group computes the last tile again and
+    /// must not write. If excess groups are possible, also returns the condition that this group is not one of them.
     pub(crate) fn group_number(&mut self, groups: usize, limits: &Limits) -> (Int, Option<String>) {
         let number = self.value(GROUP_NUMBER);
         if self.text == Text::Special && groups <= limits.groups as usize {
@@ -212,7 +212,7 @@ impl<'a> Build<'a> {
         name
     }
 
-    /// Assigns an expression that depends on parameters only to a new name, before all lines.
+    /// Assigns an expression to a new name, before all lines. The expression must depend only on parameters.
     pub(crate) fn constant(&mut self, expression: impl AsRef<str>) -> String {
         let name = self.name();
         self.head += &format!("  let {name} = {};\n", expression.as_ref());
@@ -264,8 +264,8 @@ impl<'a> Build<'a> {
         self.shared.push((name.to_string(), element, length));
     }
 
-    /// Finishes the kernel, to be launched with `groups` groups, of which at most `most` along one dimension. Returns the
-    /// reason if it exceeds the adapter's limits.
+    /// Finishes the kernel for a dispatch of `groups` groups. `most` and `bindings` are limits of the adapter: groups
+    /// along one dimension, and storage buffers. Returns the reason if the kernel exceeds the adapter's limits.
     pub(crate) fn finish(self, groups: usize, most: u32, bindings: u32) -> Result<Launch, String> {
         if self.bindings.len() > bindings as usize {
             return Err(format!(
@@ -298,7 +298,7 @@ impl<'a> Build<'a> {
             Module { text, writable: units.iter().map(|(_, w)| *w).collect(), group: [self.group, 1, 1] };
         let mut parameters = self.parameters;
         parameters.resize(parameters.len().next_multiple_of(4), Word::Value(0));
-        // Uses two dimensions if one is too short, chosen so that few groups are unused.
+        // Uses a second dimension if there are more groups than one dimension allows. Few groups are then unused.
         let y = groups.div_ceil(most as usize).max(1);
         let x = groups.div_ceil(y).max(1);
         if y > most as usize {

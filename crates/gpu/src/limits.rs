@@ -20,7 +20,7 @@ pub struct Limits {
     /// If true, kernels may use the type `f16`.
     pub f16: bool,
     /// If true, the arena of a program may consist of several pages, each as large as a binding. Otherwise it is one
-    /// buffer, and programs that need more cannot run.
+    /// buffer, and a program whose temporaries exceed a binding cannot run.
     pub pages: bool,
 }
 

@@ -11,7 +11,7 @@ use gradus_compile::{Kernel, Layout, Level, Operation, Text};
 use gradus_ir::ops::Scalar;
 use gradus_ir::{Class, DType};
 
-/// Largest body, in lines of code with all functions inlined, that is repeated for several indices instead of in a loop.
+/// Largest body that is unrolled over several indices, in lines of code with all functions inlined.
 pub(crate) const INLINED: usize = 1200;
 
 /// An access of a kernel: the first element, and the dependence of the element on the index.
@@ -33,7 +33,8 @@ pub(crate) enum Form {
     Strided(Vec<Int>),
 }
 
-/// A load of one piece: its access, and the expressions that must be below an extent if the piece contains the index.
+/// A piece: its access and its bounds. The piece contains an index if every bound's affine expression is below its
+/// extent.
 struct Piece {
     access: ElementAccess,
     bounds: Vec<(Int, Vec<Int>, Int)>,
@@ -76,8 +77,8 @@ pub(crate) fn is_flat(axes: &[usize], layout: &Layout) -> bool {
 }
 
 impl<'k> Nest<'k> {
-    /// Declares the buffers of a kernel. `unit` returns the unit in which an access is made. It receives the access, and true
-    /// if that is a store.
+    /// Declares the buffers of a kernel. `unit` returns the unit of an access. It receives the access, and true if the
+    /// access is a store.
     pub(crate) fn bind(
         b: &mut Build<'_>,
         kernel: &Kernel,
@@ -123,10 +124,10 @@ impl<'k> Nest<'k> {
         };
         let element = |b: &mut Build<'_>, access: &gradus_compile::Access| {
             let start = b.start(access.buffer, access.layout.offset);
-            let still = access.layout.strides.iter().zip(&kernel.axes).all(|(s, e)| *s == 0 || *e == 1);
+            let fixed = access.layout.strides.iter().zip(&kernel.axes).all(|(s, e)| *s == 0 || *e == 1);
             let form = if flat && is_flat(&kernel.axes, &access.layout) {
                 Form::Flat
-            } else if still {
+            } else if fixed {
                 Form::Fixed
             } else {
                 Form::Strided(strides(b, &access.layout))
@@ -299,7 +300,8 @@ impl<'k> Nest<'k> {
             || self.pieces.iter().any(|p| !p.is_empty())
     }
 
-    /// Returns true if a kernel has a reduction.
+    /// Returns true if the kernel needs the template for rows: it has a reduction, or it stores a value per row and its
+    /// rows do not have one element.
     pub(crate) fn reduces(kernel: &Kernel) -> bool {
         kernel.body.iter().any(|inst| matches!(inst.op, Operation::Reduce(_)))
             || kernel
@@ -309,8 +311,8 @@ impl<'k> Nest<'k> {
     }
 }
 
-/// Returns the lines of code of one evaluation of a kernel's body, with all functions inlined. Software adapters take
-/// seconds to compile a few thousand lines.
+/// Returns the number of lines of code of one evaluation of a kernel's body, with all functions inlined. Software
+/// adapters take seconds to compile a few thousand lines.
 pub(crate) fn lines(kernel: &Kernel) -> usize {
     let names = ["x", "y", "z"].map(String::from);
     let of = |inst: &gradus_compile::Inst| {
@@ -327,7 +329,7 @@ fn affine(strides: &[Int], point: &Point) -> Int {
     strides.iter().zip(&point.index).fold(Int::Literal(0), |sum, (s, i)| sum.plus(&i.times(s)))
 }
 
-/// Computes the index of each axis from a row-major number.
+/// Computes the index along each axis from a row-major number.
 pub(crate) fn decompose(b: &mut Build<'_>, number: &Int, extents: &[Int]) -> Vec<Int> {
     let mut index = vec![Int::Literal(0); extents.len()];
     let mut rest = b.int(number.clone());

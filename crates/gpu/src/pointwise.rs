@@ -30,8 +30,8 @@ pub(crate) fn apply(scalar: Scalar, from: &[DType], args: &[String], to: DType) 
     }
 }
 
-/// Returns true if a result must pass through `f_fence` before it is added or subtracted. Without it, compilers may
-/// fuse a product and a sum, or reassociate sums.
+/// Returns true if a result must pass through `f_fence` before it is added or subtracted. Without the fence, compilers
+/// may fuse a product and a sum, or reassociate sums.
 pub(crate) fn is_arithmetic(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::Pointwise(op) if matches!(op.name, "add" | "sub" | "mul" | "square" | "neg"))
 }

@@ -18,7 +18,7 @@ pub struct GpuProgram {
     pub modules: Vec<Module>,
     /// The commands, in order.
     pub commands: Vec<Command>,
-    /// The plan's buffers.
+    /// The buffers of the plan, then those that the translation adds.
     pub buffers: Vec<Buffer>,
     /// Buffers of the inputs, in order.
     pub inputs: Vec<usize>,
@@ -41,8 +41,8 @@ pub struct GpuProgram {
 pub struct Check {
     /// The step of the plan.
     pub step: usize,
-    /// A buffer of one `u32` in the arena. After the run it is `u32::MAX`, or the position of the first index out of
-    /// range.
+    /// A buffer of one `u32` in the arena. After the run it holds `u32::MAX` if all indices are in range, else the
+    /// position of the first index that is not.
     pub word: usize,
     /// The buffer of the indices.
     pub index: usize,
@@ -102,7 +102,7 @@ pub enum Memory {
     Arena,
     /// A later page of the arena, by its number.
     Page(usize),
-    /// The buffer of a large input, output or constant, by its number in the plan.
+    /// The buffer of a large input, output or constant, by its number in the program.
     Own(usize),
 }
 

@@ -17,7 +17,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Starts with all of a buffer free.
+    /// Makes the ranges of a buffer of `size` bytes, all free.
     pub fn new(size: usize) -> Ranges {
         let mut ranges = Ranges { size: 0, starts: BTreeMap::new(), sizes: BTreeSet::new() };
         ranges.extend(size);
@@ -29,7 +29,7 @@ impl Ranges {
         self.size
     }
 
-    /// Takes a range of at least `bytes`. Returns its start.
+    /// Takes a range of at least `bytes` bytes. Returns its start, or `None` if no free range is large enough.
     pub fn take(&mut self, bytes: usize) -> Option<usize> {
         let bytes = bytes.max(1).checked_next_multiple_of(GRAIN)?;
         let (size, start) = self.sizes.range((bytes, 0)..).next().copied()?;
@@ -40,7 +40,7 @@ impl Ranges {
         Some(start)
     }
 
-    /// Returns a range.
+    /// Frees a range that was taken with the same `bytes`.
     pub fn give(&mut self, start: usize, bytes: usize) {
         let (mut start, mut size) = (start, bytes.max(1).next_multiple_of(GRAIN));
         if let Some((&s, &n)) = self.starts.range(..start).next_back()
@@ -56,7 +56,7 @@ impl Ranges {
         self.insert(start, size);
     }
 
-    /// Enlarges the buffer; its new end is free.
+    /// Enlarges the buffer to `size` bytes; the added bytes are free.
     pub fn extend(&mut self, size: usize) {
         let (from, size) = (self.size, size / GRAIN * GRAIN);
         if size > from {

@@ -1,6 +1,7 @@
 //! Records the scalar functions of `gradus_scalar` as text. Takes a function over [`Symbol`]s, which are values of the
-//! function under construction. Returns the lines of a function of GPU code, which computes each value once. Sums of
-//! sums are fenced, because the functions rely on their rounding errors and GPU compilers may reassociate sums.
+//! function under construction. Returns the lines of a function of GPU code, which computes each value once. Terms of
+//! sums are fenced, because the functions rely on the rounding of each operation and GPU compilers may reassociate or
+//! fuse them.
 
 use gradus_scalar::exponential::powers;
 use gradus_scalar::{Float, Real};
@@ -195,8 +196,8 @@ pub(crate) fn record(name: &str, arity: u8, f: impl FnOnce(&[Symbol]) -> Symbol)
     let arguments: Vec<Symbol> = (0..arity).map(|k| Symbol(push(Node::Argument(k)))).collect();
     let mut result = f(&arguments);
     if let [x] = arguments[..] {
-        // Compilers turn comparisons with limits into `min` and `max`, which lose NaN. All these functions return NaN for
-        // NaN.
+        // Every recorded function of one argument returns NaN for NaN. This is written explicitly, because compilers
+        // turn comparisons with limits into `min` and `max`, which lose NaN.
         result = Symbol::select(x.is_nan(), x, result);
     }
     let nodes = RECORD.with_borrow_mut(|r| std::mem::take(&mut r.nodes));
@@ -248,7 +249,8 @@ fn value(nodes: &[Node], at: u32) -> String {
     }
 }
 
-/// Returns a term of a sum, fenced if it is a sum itself.
+/// Returns a term of a sum. Fences a term that is itself a sum, product or negation, so that compilers cannot
+/// reassociate it or fuse it with the sum.
 fn term(nodes: &[Node], at: u32) -> String {
     let v = value(nodes, at);
     match nodes[at as usize] {

@@ -7,7 +7,7 @@ use gradus_compile::{
     Access, Buffer, BufferLocation, Control, Inst, Kernel, Layout, Level, Operation, Plan, Step, Store,
 };
 
-/// Largest number of commands of a recorded loop.
+/// Largest number of iterations times steps of a loop whose commands are appended. A larger loop runs on the host.
 const MAX: usize = 1 << 13;
 
 /// The location of a buffer of the body in an iteration: a buffer of the program, and the offset of the first element.
@@ -66,7 +66,8 @@ impl Translation<'_> {
             }
             return Ok(());
         }
-        // The slots that are the same in all iterations: shared operands, constants and temporaries.
+        // The slot of each buffer of the body. Those of shared operands, constants and temporaries are the same in all
+        // iterations; those of carries and slices are replaced in each iteration.
         let mut slots: Vec<Slot> = Vec::with_capacity(body.buffers.len());
         // The body's arena fits in a page or begins with one, so each temporary of the body stays in one page.
         let (arena, end) = self.program.next_temporary(self.free, body.arena);
@@ -131,7 +132,7 @@ impl Translation<'_> {
         let mut all = Vec::new();
         for (&inner, &outer) in inner.iter().zip(outer) {
             let (dtype, numel) = (body.buffers[inner].dtype, body.buffers[inner].numel);
-            let needs = body.steps.iter().any(|s| needs_whole(s, inner));
+            let needs = body.steps.iter().any(|s| needs_complete(s, inner));
             let copy = needs.then(|| self.temporary(dtype, numel));
             all.push(Slice { inner, outer, numel, copy });
         }
@@ -174,7 +175,7 @@ impl Translation<'_> {
 }
 
 /// Returns true if a step needs this buffer as a complete buffer, and not as a part of another.
-fn needs_whole(step: &Step, buffer: usize) -> bool {
+fn needs_complete(step: &Step, buffer: usize) -> bool {
     let uses = step.reads().contains(&buffer) || step.writes().contains(&buffer);
     match step {
         Step::Kernel(_) => false,

@@ -33,7 +33,7 @@ impl Tile<'_> {
     pub(crate) fn four(&self, depth: &str, quad: &str) -> String {
         let quads = self.side / 4;
         match self.operand.along {
-            // The order that `fill_by_depth` chooses.
+            // Vectors are stored in the order that `fill_by_depth` chooses.
             Along::Depth => format!("{}[{depth} * {quads}u + (({quad}) ^ ({depth} / 4u * 2u))]", self.name),
             _ => format!("{}[{depth} * {quads}u + {quad}]", self.name),
         }
@@ -68,7 +68,8 @@ impl Tile<'_> {
         }
     }
 
-    /// Returns the depth to load for a depth of the tile, and the condition that it exists.
+    /// Returns the depth to load for depth `at`, and the condition that `at` exists. If it does not, the depth to load
+    /// is the first of the last `step`, which are loaded together.
     fn inside(&self, b: &mut Build<'_>, at: &Int, k: &Int, step: u32) -> (Int, Option<String>) {
         if self.even {
             return (at.clone(), None);
@@ -77,7 +78,7 @@ impl Tile<'_> {
         (Int::Text(inside), Some(format!("{} < {}", at.text(), k.text())))
     }
 
-    /// Returns a lane, or the last lane (of which there are `step`) if this lane does not exist.
+    /// Returns `lane`, or the first of the last `step` lanes if `lane` does not exist.
     fn clamped(&self, b: &mut Build<'_>, lane: Int, step: u32) -> Int {
         match self.full {
             true => lane,

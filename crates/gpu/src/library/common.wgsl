@@ -60,7 +60,7 @@ fn f_to_u8(x: f32) -> u32 {
   return select(u, 255u, u > 255u);
 }
 // Returns the quotient, rounded towards zero, and the remainder. The remainder is exact. A quotient of more than 24 bits is
-// truncated to 24 bits.
+// inexact.
 fn f_divmod(a: f32, b: f32) -> vec2<f32> {
   let top = bitcast<u32>(a) & 0x7fffffffu;
   let bottom = bitcast<u32>(b) & 0x7fffffffu;
@@ -383,7 +383,8 @@ fn c_div(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
   }
   return q;
 }
-// Returns bits of 2/pi, after 32 zeros. Uses selections instead of branches, because compilers inline this function many times.
+// Returns word `k` of the bits of 2/pi, after a word of zeros. Uses selections instead of branches, because compilers
+// inline this function many times.
 fn f_turn_bits(k: u32) -> u32 {
   let low = select(select(0u, 0xa2f9836eu, k == 1u), select(0x4e441529u, 0xfc2757d1u, k == 3u), k >= 2u);
   let high = select(select(0xf534ddc0u, 0xdb629599u, k == 5u), select(0x3c439041u, 0xfe5163abu, k == 7u), k >= 6u);
@@ -412,7 +413,8 @@ fn f_far(x: f32) -> vec2<f32> {
   let negative = x < 0.0f;
   return vec2<f32>(select(r, -r, negative), f32(select(quarter, (4u - quarter) & 3u, negative)));
 }
-// Returns a small angle and a number of quarter turns whose sum is the same angle as `x`.
+// Returns an angle of at most 2e5 and a number of quarter turns. Their sum differs from `x` by a multiple of a full
+// turn.
 fn f_reduced(x: f32) -> vec2<f32> {
   var t = vec2<f32>(x, 0.0f);
   if (f_abs(x) > 2e5f) {

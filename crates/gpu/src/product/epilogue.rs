@@ -56,7 +56,8 @@ pub(super) fn bind(b: &mut Build<'_>, request: &Request<'_>) {
 }
 
 /// Writes the function `finish(x0, x1, x2, x3, place, left)`. Its arguments are the sums of four neighbouring columns,
-/// the position of the first in the product, and the number of the four columns that exist.
+/// the position of the first in the product, and the number of columns from the first on that exist (possibly more than
+/// 4).
 pub(super) fn function(b: &mut Build<'_>, request: &Request<'_>) -> Result<(), String> {
     let c = request.c;
     let aligned = is_aligned(c);

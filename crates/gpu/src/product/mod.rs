@@ -103,8 +103,9 @@ impl Operand {
     }
 }
 
-/// Returns the axis along which an operand is contiguous and aligned. The text depends on it: special text contains
-/// strides of 1 as literals, generic text is written for the contiguous axis.
+/// Returns the axis along which an operand can be loaded four elements at a time: its stride is 1, its extent a
+/// multiple of four, and all other strides and the offset are multiples of four. Both kinds of text then treat the
+/// stride as the literal 1.
 pub(crate) fn along(c: &Contraction, o: usize) -> Along {
     let (lanes, lane, depth) = match o {
         0 => (c.m.0, c.m.1[0], c.k.1[0]),
@@ -121,7 +122,7 @@ pub(crate) fn along(c: &Contraction, o: usize) -> Along {
     }
 }
 
-/// The sizes of a product, and the operands at a batch index.
+/// The extents of a product: rows, columns and the summed axis.
 pub(crate) struct Sizes {
     pub(crate) m: Int,
     pub(crate) n: Int,
@@ -134,7 +135,8 @@ impl Sizes {
     }
 }
 
-/// Returns the two operands and the first element of the result, at a batch index.
+/// Returns the two operands at a batch index, and the position of the first element of the result, relative to its
+/// buffer.
 pub(crate) fn operands(b: &mut Build<'_>, c: &Contraction, batch: &Int) -> ([Operand; 2], Int) {
     let extents: Vec<Int> = c.batch.iter().map(|x| b.size(x.0 as i64)).collect();
     let index = decompose(b, batch, &extents);
@@ -164,7 +166,8 @@ pub(crate) fn operands(b: &mut Build<'_>, c: &Contraction, batch: &Int) -> ([Ope
     ([first, second], place)
 }
 
-/// Returns true if each four neighbouring columns of the result start at a multiple of four elements, and all exist.
+/// Returns true if four neighbouring columns of the result can be stored at once: every group of four is complete and
+/// starts at a multiple of four elements.
 pub(crate) fn is_aligned(c: &Contraction) -> bool {
     let even = |x: i64| x % 4 == 0;
     c.n.0.is_multiple_of(4)

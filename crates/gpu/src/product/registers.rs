@@ -30,7 +30,7 @@ fn block_of(request: &Request<'_>) -> [usize; 2] {
     [large, [BLOCK, large[1]]].into_iter().find(fits).unwrap_or(small)
 }
 
-/// Declares the operands of a template that reads four elements at a time along these axes.
+/// Declares the operands of a template that reads four elements at a time along the axes `by`.
 pub(super) fn bind(b: &mut Build<'_>, request: &Request<'_>, by: &[Along]) {
     for o in 0..2 {
         let four = by.contains(&super::along(request.c, o)) && request.c.operands.size() == 4;
@@ -164,7 +164,8 @@ fn lanes(
     let mut all: Vec<Int> = Vec::with_capacity(count);
     for k in 0..count as u32 {
         let own = first.plus(&Int::Literal(k));
-        // Loads along lanes read four lanes at a time. All four exist, because their number is a multiple of four.
+        // Loads along lanes read four lanes at a time. All four exist, because the operand's number of lanes is then a
+        // multiple of four.
         let (clamped, last) = match o.along {
             Along::Lanes => (k >= 4 && k % 4 == 0, 4),
             _ => (k > 0, 1),

@@ -11,11 +11,11 @@ use crate::pointwise::{combine, identity};
 use gradus_ir::DType;
 use gradus_ir::ops::Combine;
 
-/// Smallest and largest number of elements per chunk. Within these bounds a chunk has as many elements as there are
-/// chunks.
+/// Smallest and largest number of elements per chunk. Within these bounds a chunk has about as many elements as there
+/// are chunks.
 const CHUNK: (usize, usize) = (256, 1 << 13);
 /// Longest vector that is not split: one thread processes it.
-const WHOLE: usize = 1024;
+const UNSPLIT: usize = 1024;
 
 /// An accumulator: a value, or a sum and its rounding error.
 struct Running {
@@ -71,7 +71,8 @@ struct Lines {
 }
 
 impl Lines {
-    /// Writes the start of a kernel. Returns the thread's vector and chunk, and the first and last element of the chunk.
+    /// Writes the start of a kernel. Returns the thread's vector and chunk, the first element of the chunk, and its
+    /// end.
     fn begin(&self, b: &mut Build<'_>) -> (Int, Int, Int, Int) {
         let item = each::begin(b, self.lines * self.chunks);
         let (chunks, chunk, n) =
@@ -113,7 +114,7 @@ pub(super) fn launches(
         return Ok(Vec::new());
     }
     let root = length.isqrt().next_power_of_two().clamp(CHUNK.0, CHUNK.1);
-    let chunk = if length > WHOLE { root } else { length };
+    let chunk = if length > UNSPLIT { root } else { length };
     let chunks = length.div_ceil(chunk);
     let lines = Lines { how, reverse, x, length, width, lines: rows * width, chunk, chunks };
     let mut all = Vec::new();

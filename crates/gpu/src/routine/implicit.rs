@@ -1,4 +1,4 @@
-//! Writes convolutions as products of matrices by tiles. Rows are output channels, columns are the output positions of all
+//! Writes convolutions as tiled products of matrices. Rows are output channels, columns are the output positions of all
 //! images, and the summed axis has the channels and the elements of a window. The windows of the operand are gathered
 //! when a tile is filled, and never stored.
 
@@ -14,7 +14,7 @@ use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Store};
 use gradus_ir::DType;
 use gradus_ir::ops::{Combine, Window};
 
-/// Number of terms above which sums should be split among threads.
+/// Smallest number of terms for which tiles are used even if most of a tile is empty.
 const LONG: usize = 1024;
 /// Number of tiles that occupy a GPU.
 const ENOUGH: usize = 256;

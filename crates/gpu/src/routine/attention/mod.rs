@@ -28,7 +28,7 @@ const BACKWARD: &str = "scaled_dot_product_attention_vjp";
 
 /// Largest number of features that a thread holds in registers.
 const REGISTERS: usize = 192;
-/// Smallest number of rows. With fewer rows, as when one token is generated, products are faster, because more threads
+/// Smallest number of query rows. With fewer, as when one token is generated, products are faster, because more threads
 /// share the work of a row.
 const FEWEST: usize = 1024;
 /// Largest number of rows that a thread loops over, because software adapters end loops after 65,535 iterations.
@@ -75,8 +75,8 @@ impl Attention {
             return None;
         }
         let [q, k, v] = [&types[0], &types[1], &types[2]];
-        let shared = matches!(q.dtype, DType::F32 | DType::BF16 | DType::F16);
-        if !shared || types.iter().any(|t| t.dtype != q.dtype) || q.rank() < 3 {
+        let is_float = matches!(q.dtype, DType::F32 | DType::BF16 | DType::F16);
+        if !is_float || types.iter().any(|t| t.dtype != q.dtype) || q.rank() < 3 {
             return None;
         }
         let group = int("group")?;

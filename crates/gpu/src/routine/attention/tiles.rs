@@ -19,7 +19,7 @@ const COLUMNS: u32 = 32;
 /// Threads along a row of a tile, and threads of a group.
 const WIDE: u32 = COLUMNS / 4;
 const THREADS: u32 = ROWS / 4 * WIDE;
-/// Vectors of the tiles `ta` and `tb`.
+/// Numbers of vectors of the tiles `ta` and `tb`.
 const FIRST: u32 = ROWS / 4 * DEPTH;
 const SECOND: u32 = COLUMNS / 4 * DEPTH;
 /// Smallest number of queries and of keys. With fewer, most of a tile would be empty.
@@ -43,7 +43,7 @@ struct Matrix<'m> {
     width: usize,
 }
 
-/// Values of the four rows and four columns of a thread.
+/// The values of a thread: for each of its four rows, a list of columns or of features.
 type Block = Vec<Vec<String>>;
 
 /// A kernel under construction.
@@ -207,7 +207,8 @@ impl<'a> Tiles<'a> {
         b.line("}\nworkgroupBarrier();\n}");
     }
 
-    /// Combines values of each row of all threads of the row, in the order of the threads.
+    /// Combines, for each row of this thread, the values of all threads that share the row, in the order of the
+    /// threads.
     fn combine(&mut self, values: &[String], two: impl Fn(&str, &str) -> String) -> Vec<String> {
         let (tx, ty) = (&self.tx, &self.ty);
         let b = &mut self.frame.b;
@@ -231,7 +232,8 @@ impl<'a> Tiles<'a> {
         rows.iter().map(|row| range(&mut self.frame, row)).collect()
     }
 
-    /// Starts a loop over tiles of the columns that any row of the tile sees. Returns the first column.
+    /// Starts a loop over tiles of the columns that any row of the tile sees. Returns the first column of the column
+    /// tile.
     fn columns(&mut self, range: impl Fn(&mut Frame<'a>, &Int) -> (String, String)) -> Int {
         let b = &mut self.frame.b;
         let last = format!("min({} + {}u, {} - 1u)", self.row0.text(), ROWS - 1, self.extent.text());
@@ -310,7 +312,7 @@ impl<'a> Tiles<'a> {
         (tops, totals, sums)
     }
 
-    /// Writes lines for each of the thread's rows that exist.
+    /// Writes lines for each row of the thread, under the condition that the row exists.
     fn each_row(&mut self, mut lines: impl FnMut(&mut Tiles<'a>, usize, &Int)) {
         let (ragged, exists) = (!self.full, self.exists.clone());
         for (r, row) in self.rows.clone().iter().enumerate() {
@@ -349,7 +351,7 @@ impl<'a> Tiles<'a> {
     }
 
     /// Loads the statistics of a query: the logarithm of its sum of exponentials, and the dot product of its result with the
-    /// cotangent. Queries after the last have those of the last.
+    /// cotangent. For a query after the last, loads those of the last.
     fn statistics(&mut self, operand: usize, head: &Int, query: &Int) -> [String; 2] {
         let queries = self.frame.queries.clone();
         let own = Int::Text(self.frame.b.value(format!("min({}, {} - 1u)", query.text(), queries.text())));
