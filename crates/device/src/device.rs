@@ -25,7 +25,7 @@ pub trait Device: Send + Sync + 'static {
     fn alloc(&self, bytes: usize) -> Result<Storage>;
     /// Allocates memory and fills it with `bytes`.
     fn upload(&self, bytes: &[u8]) -> Result<Storage>;
-    /// Copies byte ranges of storages of this device into storages of the host. The complete list needs one wait.
+    /// Copies byte ranges of storages of this device into storages of the host. One wait suffices for all ranges.
     fn read(&self, parts: &[(&Storage, Range<usize>)]) -> Pending;
     /// Copies the bytes `at` of a storage into a new storage of this device.
     fn copy(&self, from: &Storage, at: Range<usize>) -> Result<Storage>;

@@ -20,8 +20,8 @@ pub(crate) struct Gradients {
     joint: Graph,
     /// The gradient of each forward value.
     of: BTreeMap<Id, Id>,
-    /// For each gradient, the forward values that have it. It is computed for the last of them, and the
-    /// others share it.
+    /// For each gradient, the forward values that share it. The last of them shows how it is computed, the
+    /// others show its name.
     owners: BTreeMap<Id, Vec<Id>>,
     /// The results of the nodes that read each forward value.
     readers: BTreeMap<Id, Vec<Id>>,
@@ -54,7 +54,7 @@ impl Gradients {
         let seeds: Vec<_> = graph.output_avals().into_iter().enumerate().map(seed).collect();
         let (values, cts) = cotangents_into(&b, graph, &ins, &seeds, &needs);
         let flows = flows(&b, graph, &values, &cts);
-        // Makes all values outputs, so that the finished graph keeps them, and its outputs tell their ids.
+        // Makes all values outputs, so that the finished graph keeps them and the outputs have their ids.
         let ids: Vec<Id> = (graph.nodes().iter().enumerate())
             .flat_map(|(i, n)| (0..n.outs.len()).map(move |out| Id { node: i as u32, out: out as u32 }))
             .collect();

@@ -96,7 +96,7 @@ pub(crate) fn place(sizes: &[(f64, f64)], wires: &[Wire]) -> Placement {
         stops.iter().enumerate().flat_map(at).collect()
     };
     let mut ways: Vec<Vec<(f64, f64)>> = wires.iter().zip(&stops).map(way).collect();
-    // Shift the columns so that the leftmost item is at 0.
+    // Shifts the columns so that the leftmost item is at 0.
     let right = (0..sizes.len()).map(|i| corners[i].0 + sizes[i].0);
     let xs: Vec<f64> =
         ways.iter().flatten().map(|p| p.0).chain(corners.iter().map(|c| c.0)).chain(right).collect();
@@ -201,7 +201,7 @@ fn plain_rows(boxes: usize, wires: &[Wire]) -> Vec<usize> {
     rows
 }
 
-/// Assigns columns in order.
+/// Places the boxes of each row next to each other, in their order. Wires get no columns between their ends.
 fn plain(rows: Vec<usize>, sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     let mut ends: BTreeMap<usize, f64> = BTreeMap::new();
     let mut next = |(row, size): (&usize, &(f64, f64))| {

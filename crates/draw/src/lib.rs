@@ -1,6 +1,7 @@
 //! Draws graphs. [`svg`] draws a graph; [`svg_with_gradients`] also draws the gradient of every value next to
 //! the value; [`svg_with`] can also number the nodes in the order of evaluation. [`dot`](fn@dot) writes
-//! Graphviz text. [`svg_of_parts`] draws other parts with dependencies, such as the equations of a program.
+//! Graphviz text. [`svg_of_parts`] draws any parts that depend on each other, such as the equations of a
+//! program.
 //!
 //! Nested graphs are boxes around their nodes. Tooltips of boxes and wires contain the graph's text. The same
 //! graph always gives the same drawing.

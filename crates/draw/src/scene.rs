@@ -21,8 +21,8 @@ pub(crate) const MARGIN: f64 = 9.0;
 /// Margin around a nested graph, and between a box and its gradient.
 pub(crate) const FRAME: f64 = 14.0;
 const GRADIENT_GAP: f64 = 30.0;
-/// Largest number of nodes in a drawing, and largest depth of nested graphs. Nested graphs are drawn only to
-/// a depth at which the number of nodes is not exceeded.
+/// Largest number of nodes in a drawing, and largest depth of nested graphs. Nested graphs are drawn to the
+/// largest depth at which neither limit is exceeded.
 const BUDGET: usize = 3000;
 const MAX_DEPTH: usize = 32;
 

@@ -190,7 +190,7 @@ fn draw_cell(s: &mut String, cell: &Cell, origin: (f64, f64), path: &str) {
         ),
     );
     let (mut line, right) = (y + MARGIN * 0.4 + TITLE_HEIGHT - 4.0, x + cell.size.0 - MARGIN);
-    // Centres the text, except in boxes with a tag: they have the title on the left and the tag on the right.
+    // Centres the text, except in boxes with a tag, which have the title on the left and the tag on the right.
     let alone = cell.tag.is_empty();
     let middle = x + cell.size.0 / 2.0;
     title(s, if alone { (middle, "middle") } else { (x + MARGIN, "start") }, line, cell);

@@ -24,7 +24,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Largest file that is read into memory, in bytes; larger data belongs in safetensors, read by memory map.
+/// Largest file that is read into memory, in bytes. Larger data belongs in safetensors files, which are mapped.
 pub const MAX_BYTES: u64 = 4 << 30;
 
 /// Largest number of elements that a table of facts, or the one-hot form of a text, may expand to.
@@ -158,7 +158,7 @@ pub fn bytes_up_to(path: &Path, most: u64) -> Result<Vec<u8>> {
     if out.len() as u64 > most { Err(too_many()) } else { Ok(out) }
 }
 
-/// Returns length and checksum of a file's content as text. Equal contents give equal texts.
+/// Returns the length and the checksum of a file's content as text. Equal contents give equal texts.
 pub fn fingerprint(path: &Path) -> Result<String> {
     fingerprint_of(open(path)?).map_err(|e| failed(path, format!("cannot be read: {e}")))
 }

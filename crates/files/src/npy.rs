@@ -7,7 +7,7 @@ use std::path::Path;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Dtypes with NumPy's letter and size. `bf16`, which NumPy lacks, is written as `f32`.
+/// Dtypes with the letter and the size in bytes that NumPy gives them. `bf16`, which NumPy lacks, is written as `f32`.
 const DTYPES: &[(DType, &str)] = &[
     (DType::F32, "f4"),
     (DType::F64, "f8"),
@@ -41,7 +41,8 @@ pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     let word = DTYPES.iter().find(|d| d.0 == dtype).map(|d| d.1);
     let word = word.ok_or_else(|| Error::dtype(dtype, "NumPy has no such dtype"))?;
     let order = if dtype.size() == 1 { '|' } else { '<' };
-    // As Python writes tuples: a comma after a single number, and none after the last of several.
+    // Writes the shape as Python writes tuples: with a comma after a single number, and none after the last of
+    // several.
     let extents: Vec<String> = tensor.shape().iter().map(|n| n.to_string()).collect();
     let extents = if let [one] = &extents[..] { format!("{one},") } else { extents.join(", ") };
     let mut header = format!("{{'descr': '{order}{word}', 'fortran_order': False, 'shape': ({extents}), }}");

@@ -68,6 +68,6 @@ pub fn write(path: impl AsRef<Path>, tensors: &[(String, Tensor)]) -> Result<()>
         archive.start_file(format!("{name}.npy"), large).map_err(|e| failed(path, e))?;
         archive.write_all(&array).map_err(|e| failed(path, e))?;
     }
-    let whole = archive.finish().map_err(|e| failed(path, e))?;
-    atomic::write(path, &[&whole.into_inner()])
+    let cursor = archive.finish().map_err(|e| failed(path, e))?;
+    atomic::write(path, &[&cursor.into_inner()])
 }

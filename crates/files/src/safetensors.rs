@@ -120,7 +120,7 @@ impl Reader {
         Ok(Reader { path, bytes, from: 8 + header, header: metadata, notes })
     }
 
-    /// Iterates over the notes.
+    /// Iterates over the notes, except for the checksums of tensors.
     pub fn notes(&self) -> impl Iterator<Item = (&str, &str)> {
         let own = self.notes.iter().filter(|(key, _)| !key.starts_with(SUM));
         own.map(|(key, value)| (key.as_str(), value.as_str()))

@@ -26,8 +26,8 @@ impl Tokens {
     pub fn read(path: &Path) -> Result<Tokens> {
         let text = text(path)?;
         let vocabulary = vocabulary_of(path);
-        let given = vocabulary.exists();
-        let mut words: Vec<String> = if given {
+        let has_vocabulary = vocabulary.exists();
+        let mut words: Vec<String> = if has_vocabulary {
             let none = |e: serde_json::Error| failed(&vocabulary, format!("is not a list of words: {e}"));
             let all: serde_json::Value = serde_json::from_str(&crate::text(&vocabulary)?).map_err(none)?;
             // A list, or an object with a version: {"version": 1, "items": […]}.
@@ -42,7 +42,7 @@ impl Tokens {
         for word in text.split_whitespace() {
             let id = match numbers.get(word) {
                 Some(id) => *id,
-                None if given => {
+                None if has_vocabulary => {
                     return Err(failed(
                         path,
                         format!("has the word `{word}`, which its vocabulary does not have"),

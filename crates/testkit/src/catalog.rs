@@ -1,4 +1,4 @@
-//! Walks over the catalog: makes every check of every sample, and checks the samples themselves.
+//! Walks over the catalog: runs every check on every sample, and checks the samples themselves.
 //! Takes a filter of op names; returns a report of counts and failures. The checks are in `checks`.
 
 use crate::Failure;
@@ -17,7 +17,7 @@ pub struct Report {
     pub samples: usize,
     /// Error samples walked.
     pub errors: usize,
-    /// Checks made.
+    /// Checks run.
     pub checks: usize,
     /// The checks that failed.
     pub failures: Vec<Failure>,
@@ -89,7 +89,7 @@ pub fn composites() -> Vec<Case> {
     all
 }
 
-/// Makes all checks of the ops whose names pass the filter.
+/// Runs all checks of the ops whose names pass the filter.
 pub fn check_catalog(filter: impl Fn(&str) -> bool) -> Report {
     let samples = ops::samples();
     let mut report = Report::default();
@@ -97,7 +97,7 @@ pub fn check_catalog(filter: impl Fn(&str) -> bool) -> Report {
     report
 }
 
-/// Makes all checks of one op of the catalog; `samples` contains its samples.
+/// Runs all checks of one op of the catalog; `samples` contains its samples.
 fn check_op(name: &str, samples: &Samples, report: &mut Report) {
     let cases: Vec<&Sample> = samples.cases.iter().filter(|s| s.op.name() == name).collect();
     let errors: Vec<&ErrorSample> = samples.errors.iter().filter(|s| s.op.name() == name).collect();
@@ -112,7 +112,7 @@ fn check_op(name: &str, samples: &Samples, report: &mut Report) {
     }
 }
 
-/// Makes all checks of one sample, each independently.
+/// Runs all checks of one sample, each independently.
 pub fn check_sample(sample: &Sample, report: &mut Report) {
     let graph = match graph_of(&sample.op, &sample.ins) {
         Ok(graph) => graph,

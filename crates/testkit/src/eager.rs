@@ -37,7 +37,7 @@ fn check_equal(check: &str, expected: &[Literal], found: &[Tensor]) -> Result<()
     Ok(())
 }
 
-/// Makes all checks. Returns the traced graph for further checks.
+/// Runs all checks. Returns the traced graph for further checks.
 pub fn all(f: Function<'_>, ins: &[Literal]) -> Result<Graph, Failure> {
     let tensors: Vec<Tensor> = ins.iter().map(Tensor::from_literal).collect();
     let graph = trace(&tensors.iter().collect::<Vec<_>>(), |x| f(x)).map_err(|e| error("trace", e))?;

@@ -120,7 +120,7 @@ fn shape(random: &mut Random) -> Shape {
 impl<'g> Grower<'g> {
     /// Adds an op, unless its operands do not fit or its results are too large.
     fn step(&mut self, [kind, first, second, how]: [u16; 4]) {
-        // Choose one of the latest values half of the time, so that graphs become deep and not only wide.
+        // Chooses one of the latest values half of the time, so that graphs become deep and not only wide.
         let (count, first) = (self.values.len(), first as usize);
         let a = if first % 2 == 0 { first / 2 % count } else { count - 1 - first / 2 % count.min(3) };
         let (a, b) = (self.values[a].clone(), self.values[second as usize % count].clone());

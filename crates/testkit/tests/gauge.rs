@@ -84,7 +84,7 @@ fn hermitian(x: &Tensor) -> Tensor {
     (x + &x.adjoint()) * 0.5
 }
 
-/// Makes every check of a function of factors.
+/// Runs every check of a function of factors.
 #[track_caller]
 fn invariant(shapes: &[&[usize]], f: Function) {
     for a in matrices(shapes) {
@@ -110,7 +110,7 @@ fn orders(graph: &Graph, a: &Literal) -> Vec<Literal> {
     [value(&forward, &[a, &t]), value(&twice, &[a, &c, &u]), value(&back, &[a, &c, &u])].concat()
 }
 
-/// Makes every check of `f`, and compares it with `right`, the same function without factors.
+/// Runs every check of `f`, and compares it with `right`, the same function without factors.
 #[track_caller]
 fn equals(shapes: &[&[usize]], f: Function, right: Function) {
     invariant(shapes, f);

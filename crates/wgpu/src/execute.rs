@@ -94,7 +94,8 @@ impl Loaded {
         Ok(times)
     }
 
-    /// Submits queued dispatches of these steps, waits for them and adds their times.
+    /// Submits the queued dispatches, waits for them, and adds their times to their steps. `queued` has the step of each
+    /// dispatch.
     fn submit_timed(
         &self,
         mut state: MutexGuard<'_, State>,

@@ -35,7 +35,7 @@ pub(crate) struct Subject {
 pub(crate) struct Suspect {
     subjects: Arc<[Subject]>,
     record: Block,
-    /// The first error of the run, or `None` if the run succeeded. Not set as long as this is unknown.
+    /// The first error of the run, or `None` if the run succeeded. Unset while the outcome is unknown.
     outcome: OnceLock<Option<Error>>,
 }
 

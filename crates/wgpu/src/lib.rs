@@ -1,7 +1,7 @@
 //! WebGPU devices: runs GPU programs through wgpu, on Vulkan natively.
 //!
 //! [`open`] returns a [`Device`](gradus_device::Device); [`adapters`] lists the adapters that can be opened. `gradus_gpu`
-//! generates the kernels and decides their order. This crate has memory, pipelines, one in-order queue, and reads.
+//! generates the kernels and decides their order. This crate manages memory, pipelines, one in-order queue, and reads.
 
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 

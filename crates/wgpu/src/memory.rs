@@ -19,8 +19,7 @@ use std::sync::{Arc, Mutex};
 const HEAP: usize = 1 << 30;
 /// Bytes of freed large storages that may wait for the next submission. If there are more, the list is submitted.
 const WAITING: usize = 64 << 20;
-/// Largest number of bytes of freed large buffers that are kept for later use, unless more bytes are in use: then that
-/// number.
+/// Bytes of freed large buffers that are kept for later use: this many, or as many as are in use, whichever is more.
 const KEPT: usize = 256 << 20;
 /// Number of arenas that are kept for later runs.
 const ARENAS: usize = 8;

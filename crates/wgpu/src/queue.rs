@@ -43,14 +43,14 @@ pub(crate) struct State {
     groups: HashMap<GroupKey, wgpu::BindGroup>,
     /// The buffer of parameters, and its number.
     parameters: Option<(u64, wgpu::Buffer)>,
-    /// The bytes that were last written to it. They need not be written again if they are equal, as in most steps of a
-    /// training run.
+    /// The bytes last written to the buffer of parameters. If they begin with the parameters of a list, as in most steps
+    /// of a training run, the list writes none.
     written: Vec<u8>,
     numbers: u64,
     runs: u64,
     /// Runs whose results are invalid, and why.
     failed: Vec<(Range<u64>, Error)>,
-    /// The first of these errors that has not been reported yet.
+    /// The first error of a rejected kernel that `Context::finish` has not reported yet.
     pub(crate) refused: Option<Error>,
     /// The submissions that may be unfinished, and the number of all submissions so far.
     in_flight: VecDeque<wgpu::SubmissionIndex>,
@@ -293,11 +293,11 @@ impl Context {
         bytes: &[u8],
         run: u64,
     ) -> Result<()> {
-        let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+        let (words, rest) = bytes.split_at(bytes.len() / 4 * 4);
         let mut last = [0; 4];
         last[..rest.len()].copy_from_slice(rest);
-        let last = (!rest.is_empty()).then_some((whole.len(), &last[..]));
-        let pieces = whole.chunks(UPLOADS).enumerate().map(|(i, piece)| (i * UPLOADS, piece));
+        let last = (!rest.is_empty()).then_some((words.len(), &last[..]));
+        let pieces = words.chunks(UPLOADS).enumerate().map(|(i, piece)| (i * UPLOADS, piece));
         for (at, piece) in pieces.chain(last) {
             let buffer = state.buffer(to);
             self.call(piece.len(), || self.queue.write_buffer(buffer, (start + at) as u64, piece))?;
@@ -410,7 +410,7 @@ impl Context {
         if list.dispatches.is_empty() {
             return Ok(Vec::new());
         }
-        // Enlarges the buffer, because also the last binding must end inside of it.
+        // Adds the largest binding to the size, because the binding of the last dispatch must end inside the buffer too.
         let largest = list.dispatches.iter().map(|d| d.parameters).max().unwrap_or_default();
         let size = list.parameters.len() as u64 + largest;
         let (number, parameters) = match state.parameters.take() {

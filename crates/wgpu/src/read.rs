@@ -97,8 +97,9 @@ impl Context {
         self.start_ranges(&ranges, &runs, suspects.into_iter().map(|s| (s, true)).collect())
     }
 
-    /// Reads ranges of buffers and waits for them. A range is a buffer, the first byte and a size above 0. `runs` are the
-    /// runs that wrote the ranges. The values depend on `suspects`, each with true if the run is over.
+    /// Reads ranges of buffers and waits for them. A range is a buffer, the first byte and a size; `None` is an empty
+    /// range. `runs` are the runs that wrote the ranges. The values depend on `suspects`, each with true if the run is
+    /// over.
     pub(crate) fn read_ranges(
         self: &Arc<Context>,
         ranges: &[Option<(Bound, usize, usize)>],

@@ -1,5 +1,5 @@
 //! Prepared programs. The kernels and constants of a [`Loaded`] program are on the device. A run first allocates all its
-//! memory, then queues the commands. Steps without a kernel run on the host between them.
+//! memory, then queues the commands. Steps without a kernel run on the host between the commands.
 
 use crate::check;
 use crate::context::{Context, lock};
@@ -343,12 +343,12 @@ impl Executable for Loaded {
         }
         executed?;
         self.runs.fetch_add(1, Ordering::Relaxed);
-        let mut given: Vec<Option<Argument>> = arguments.drain(..).map(Some).collect();
+        let mut remaining: Vec<Option<Argument>> = arguments.drain(..).map(Some).collect();
         let output = |output| match output {
             Output::New(block) => Block::storage(block),
             Output::Taken(i) => {
                 let gone = || Error::verify("an argument is overwritten by two outputs");
-                let storage = given[i].take().ok_or_else(gone)?.storage;
+                let storage = remaining[i].take().ok_or_else(gone)?.storage;
                 // A run that writes cells has waited for its suspects, so there are none.
                 context.block(&storage)?.written_by(run.number, &[]);
                 Ok(storage)

@@ -20,7 +20,7 @@ pub type Evaluator<'a> = &'a dyn Fn(&Graph, &[Literal]) -> IrResult<Vec<Literal>
 /// Floats that devices often handle wrongly, in addition to the least and greatest of their dtype.
 const SPECIAL: [f64; 7] = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, -1.0];
 
-/// Makes the checks of [`types`](super::types) in every dtype that the ops take, and checks the types of
+/// Runs the checks of [`types`](super::types) in every dtype that the ops take, and checks the types of
 /// derivatives. In complex numbers, which samples may leave out, it also checks adjoints.
 pub fn dtypes(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     for (dtype, graph, inputs) in variants(graph, inputs) {
@@ -104,13 +104,13 @@ fn retyped(graph: &Graph, from: Class, to: DType) -> IrResult<Graph> {
     b.finish(&outs)
 }
 
-/// [`device`] with the reference as the device: checks that all dtypes evaluate consistently.
+/// Runs [`device`] with the reference evaluator as the device: checks that all dtypes evaluate consistently.
 pub fn narrow(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
     device(graph, inputs, &evaluate).map_err(|f| f.within("narrow"))
 }
 
 /// Checks that a device evaluates the graph as the reference does, in every dtype that its ops take, within
-/// the bound that the op declares. The inputs are the given ones and, for ops that are exact or accurate to
+/// the bound that the op declares. The inputs are `inputs` and, for ops that are exact or accurate to
 /// some units in the last place, special values. Device and reference get the same rounded inputs, so errors
 /// of the inputs do not count.
 ///
@@ -178,7 +178,7 @@ fn one_device(
     compared(graph, inputs, &Ok(merged), floats)
 }
 
-/// Returns `found`, with the elements of `own` where it is near `expected`.
+/// Returns `found`, but with the elements of `own` wherever `found` is near `expected`.
 fn merge(found: &Literal, own: &Literal, expected: &Literal, limits: &[f64]) -> IrResult<Literal> {
     let near = |i: usize, x: f64, y: f64| {
         let limit = limits.get(i).copied().unwrap_or(0.0).max(TINY);
@@ -195,7 +195,7 @@ fn merge(found: &Literal, own: &Literal, expected: &Literal, limits: &[f64]) -> 
                 |i: usize, f: &C, e: &C| f == e || (f.is_nan() && e.is_nan()) || near(i, (f - e).norm(), 0.0);
             all.map(|(i, ((f, o), e))| if is_near(i, f, e) { *o } else { *f }).collect::<Vec<_>>().into()
         }
-        // Comparisons, and indices of sorted elements.
+        // Integers and booleans are results of comparisons, or positions of sorted elements.
         (Data::I(found), Data::I(own), Data::I(expected)) => {
             let all = found.iter().zip(own.iter()).zip(expected.iter());
             Data::I(Arc::new(all.map(|((f, o), e)| if f == e { *o } else { *f }).collect()))

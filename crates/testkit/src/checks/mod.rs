@@ -44,7 +44,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("narrow", narrow),
 ];
 
-/// Makes every check of a graph at these inputs, up to the first that fails.
+/// Runs every check of a graph at these inputs, up to the first that fails.
 pub fn all(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     ALL.iter()
         .try_for_each(|(_, check)| check(graph, inputs, smooth))
