@@ -25,7 +25,7 @@ pub(crate) enum Side {
 /// The memory to prefetch. Addresses are never dereferenced, so a thread may use an outdated range while another replaces the
 /// ranges.
 #[derive(Default)]
-pub(crate) struct Ahead {
+pub(crate) struct Prefetcher {
     /// Address and length of each range.
     ranges: [[AtomicUsize; 2]; RANGES],
     /// Total bytes of all ranges.
@@ -39,7 +39,7 @@ pub(crate) struct Ahead {
 #[repr(align(128))]
 struct Counter(AtomicUsize);
 
-impl Ahead {
+impl Prefetcher {
     /// Replaces the ranges. Ranges after the fourth are ignored.
     pub(crate) fn set(&self, ranges: impl Iterator<Item = (*const u8, usize)>) {
         let mut total = 0;

@@ -1,6 +1,6 @@
 //! Computes attention over a cache of keys and values, and writes to that cache. A cache is `[slots, heads, capacity, width]`:
-//! each slot holds the positions of one text. Takes memory and extents. The operands of a graph are those of the regions
-//! `cache_write` and `cached_attention`.
+//! each slot holds the positions of one text. Takes memory and extents. The regions `cache_write` and `cached_attention`
+//! define the operands.
 
 use crate::elements::Elements;
 use crate::gemm::{Operand, Output, Problem, Scratch, Strided, gemm, prefetch};
@@ -149,7 +149,8 @@ pub(crate) struct Attention {
     pub(crate) heads: usize,
     /// Multiplies the scores; positive.
     pub(crate) scale: f32,
-    /// Positions that a query sees, up to its own.
+    /// Number of positions that a query sees, the last of which is its own; `None` if it sees all positions up to its
+    /// own.
     pub(crate) window: Option<usize>,
     /// Limits scores `s` to `c·tanh(s/c)`; positive.
     pub(crate) softcap: Option<f32>,
@@ -254,7 +255,7 @@ pub(crate) unsafe fn attend(
 /// A head of queries and the keys and values that it reads.
 struct Head {
     queries: *const f32,
-    /// Position 0. Memory is valid only for positions that are seen.
+    /// The address of position 0. Memory is valid only at positions that are seen.
     keys: *const f32,
     values: *const f32,
     out: *mut f32,
@@ -385,7 +386,7 @@ unsafe fn weighted<W: Wide, const N: usize>(
     N * GROUP
 }
 
-/// Replaces scores by their softmax.
+/// Replaces scores by the softmax of the scaled and capped scores.
 fn weigh(loops: &Loops<f32>, scores: &mut [f32], attention: &Attention) {
     let (x, n) = (scores.as_mut_ptr(), scores.len());
     let (Some(sub), Some(mul), Some(exp), Some(tanh)) =

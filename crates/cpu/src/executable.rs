@@ -26,9 +26,9 @@ pub struct Executable {
     plan: Plan,
     work: Vec<Work>,
     /// For each step, the number of steps from it on that run as one job.
-    together: Vec<usize>,
+    job_lengths: Vec<usize>,
     /// For the first step of each job of products, the weights that the next such job reads; empty for other steps.
-    ahead: Vec<Vec<usize>>,
+    next_weights: Vec<Vec<usize>>,
     constants: Vec<(usize, Storage)>,
     arenas: Arenas,
     /// Per step, the memory ranges (offset, bytes) filled with 0xFF before it; empty except in tests.
@@ -156,12 +156,12 @@ impl Executable {
                 constants.push((b, storage));
             }
         }
-        let (together, ahead) = jobs(&plan);
+        let (job_lengths, next_weights) = jobs(&plan);
         Ok(Executable {
             plan,
             work,
-            together,
-            ahead,
+            job_lengths,
+            next_weights,
             constants,
             arenas: Arenas::new(),
             poison: Vec::new(),
@@ -288,10 +288,10 @@ impl Executable {
         // unshared storage.
         unsafe { self.run_steps(pool, &ins, &outs, times)? };
         // Removes donated arguments from the list: their storages are outputs now.
-        let mut given: Vec<Option<Argument>> = arguments.drain(..).map(Some).collect();
+        let mut remaining: Vec<Option<Argument>> = arguments.drain(..).map(Some).collect();
         let taken = |(k, o): (usize, std::result::Result<Storage, *mut u8>)| match o {
             Ok(storage) => Some(storage),
-            Err(_) => plan.donors[k].and_then(|i| given[i].take()).map(|a| a.storage),
+            Err(_) => plan.donors[k].and_then(|i| remaining[i].take()).map(|a| a.storage),
         };
         let all = outputs.into_iter().enumerate().map(taken).collect::<Option<Vec<_>>>();
         all.ok_or_else(|| Error::verify("an argument was donated to two outputs"))
@@ -310,8 +310,8 @@ impl Executable {
         unsafe { session.run(pool, ins.iter().copied(), outs.iter().copied(), times) }
     }
 
-    /// Allocates the memory for consecutive runs, including that of slices. A run of the session allocates nothing, so it
-    /// cannot fail for lack of memory.
+    /// Allocates the arena and the memory of slices for consecutive runs. A run of the session allocates no further
+    /// memory for temporaries, except for branches, loops, and routines that need memory of their own.
     pub(crate) fn session(&self, pool: &Pool) -> Result<Session<'_>> {
         let arena = self.arena()?;
         let mut slices = Vec::new();
@@ -430,13 +430,13 @@ impl Session<'_> {
                 times.iter_mut().for_each(|times| times.push(Duration::ZERO));
                 continue;
             }
-            done = i + self.executable.together[i];
-            if !self.executable.ahead[i].is_empty() {
+            done = i + self.executable.job_lengths[i];
+            if !self.executable.next_weights[i].is_empty() {
                 let range = |b: &usize| {
                     let weights = self.table[*b].cast_const();
                     (gradus_mem::copy_of(weights).unwrap_or(weights), plan.buffers[*b].bytes())
                 };
-                pool.read_ahead(self.executable.ahead[i].iter().map(range));
+                pool.read_ahead(self.executable.next_weights[i].iter().map(range));
             }
             for (at, bytes) in self.executable.poison.iter().take(done).skip(i).flatten() {
                 if let Some(arena) = &self.arena {
@@ -483,23 +483,23 @@ impl Drop for Session<'_> {
     }
 }
 
-/// Returns the fields `together` and `ahead` of an executable.
+/// Returns the fields `job_lengths` and `next_weights` of an executable.
 fn jobs(plan: &Plan) -> (Vec<usize>, Vec<Vec<usize>>) {
-    let (mut together, mut ahead) = (vec![1; plan.steps.len()], vec![Vec::new(); plan.steps.len()]);
+    let (mut job_lengths, mut next_weights) = (vec![1; plan.steps.len()], vec![Vec::new(); plan.steps.len()]);
     let (mut first, mut last) = (0, None);
     while first < plan.steps.len() {
         let count = siblings::count(plan, first);
-        together[first] = count;
+        job_lengths[first] = count;
         let weights: Vec<usize> =
             plan.steps[first..first + count].iter().filter_map(siblings::weights).collect();
         if !weights.is_empty()
             && let Some(last) = last.replace(first)
         {
-            ahead[last] = weights;
+            next_weights[last] = weights;
         }
         first += count;
     }
-    (together, ahead)
+    (job_lengths, next_weights)
 }
 
 /// Prepares a loop as one program. Returns `None` if its body is not an elementwise kernel.

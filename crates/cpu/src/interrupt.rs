@@ -24,8 +24,8 @@ thread_local! {
 
 /// Sets the function that returns true if the current run must stop. It is called on the thread that started the run. Only
 /// the first call of `ask_to_stop` has an effect.
-pub fn ask_to_stop(wanted: fn() -> bool) {
-    if ASK.set(wanted).is_err() {
+pub fn ask_to_stop(must_stop: fn() -> bool) {
+    if ASK.set(must_stop).is_err() {
         return;
     }
     stop::ask(due);
@@ -53,13 +53,13 @@ fn due() -> bool {
 /// error if it was interrupted.
 pub(crate) fn stoppable<R>(allowed: bool, run: impl FnOnce() -> Result<R>) -> Result<R> {
     /// Restores the previous setting, also during unwinding.
-    struct Before(bool);
-    impl Drop for Before {
+    struct RestoreAllowed(bool);
+    impl Drop for RestoreAllowed {
         fn drop(&mut self) {
             ALLOWED.set(self.0);
         }
     }
-    let _before = Before(ALLOWED.replace(allowed || ALLOWED.get()));
+    let _restore = RestoreAllowed(ALLOWED.replace(allowed || ALLOWED.get()));
     stop::poll()?;
     let done = run();
     stop::check()?;

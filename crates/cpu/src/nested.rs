@@ -21,6 +21,8 @@ fn integer(plan: &Plan, b: usize, memory: Memory<'_>) -> i64 {
     l.ok().and_then(|l| l.i().first().copied()).unwrap_or(0)
 }
 
+/// Runs the branch that the first operand selects. An index outside of the branches is replaced by the nearest one.
+///
 /// # Safety
 /// `memory` holds the buffers of the plan, and no other thread accesses them during the call. The other functions of this
 /// file have the same requirements.
@@ -70,6 +72,8 @@ impl Carries {
     }
 }
 
+/// Runs a loop of known length.
+///
 /// # Safety
 /// As for [`switch`].
 pub(crate) unsafe fn scan(
@@ -157,6 +161,8 @@ pub(crate) unsafe fn slices(
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
+/// Runs a loop until its condition is false, for at most `bound` iterations if `bound` is not 0.
+///
 /// # Safety
 /// As for [`switch`].
 pub(crate) unsafe fn while_loop(

@@ -6,7 +6,7 @@
 //! memory, as in the last similar job. Workers spin for some tens of microseconds before they sleep, because the kernels
 //! of a program follow each other closely.
 
-use crate::ahead::{Ahead, Side};
+use crate::ahead::{Prefetcher, Side};
 use gradus_ir::stop;
 use std::any::Any;
 use std::cell::{Cell, OnceCell, UnsafeCell};
@@ -26,7 +26,7 @@ pub struct Pool {
     /// The team. It is locked by the thread whose job it runs.
     team: Mutex<Team>,
     threads: AtomicUsize,
-    ahead: Arc<Ahead>,
+    prefetcher: Arc<Prefetcher>,
 }
 
 type Thrown = Box<dyn Any + Send>;
@@ -59,7 +59,7 @@ struct Shared {
     panic: Mutex<Option<Thrown>>,
     sleep: Mutex<()>,
     left: Condvar,
-    ahead: Arc<Ahead>,
+    prefetcher: Arc<Prefetcher>,
 }
 
 #[derive(Clone, Copy)]
@@ -97,7 +97,7 @@ thread_local! {
     static STOPPED: OnceCell<Arc<AtomicBool>> = const { OnceCell::new() };
 }
 
-/// Interval at which a caller that waits for workers polls for a stop.
+/// Interval at which a caller that sleeps until workers have left the job polls for a stop.
 const ASK: Duration = Duration::from_millis(20);
 
 /// Returns true if this thread is a worker whose job must stop.
@@ -108,9 +108,9 @@ pub(crate) fn is_stopped() -> bool {
 impl Pool {
     /// Makes a team of `threads` threads, including the caller of [`Pool::run`].
     pub fn new(threads: usize) -> Pool {
-        let ahead = Arc::<Ahead>::default();
-        let team = Team::new(threads, &ahead);
-        Pool { threads: AtomicUsize::new(team.workers.len() + 1), team: Mutex::new(team), ahead }
+        let prefetcher = Arc::<Prefetcher>::default();
+        let team = Team::new(threads, &prefetcher);
+        Pool { threads: AtomicUsize::new(team.workers.len() + 1), team: Mutex::new(team), prefetcher }
     }
 
     /// Returns the shared team: one thread per processor that this program may use.
@@ -131,7 +131,7 @@ impl Pool {
         }
         let mut team = relock(self.team.lock());
         if threads.max(1) != team.workers.len() + 1 {
-            *team = Team::new(threads, &self.ahead);
+            *team = Team::new(threads, &self.prefetcher);
             self.threads.store(team.workers.len() + 1, Relaxed);
         }
     }
@@ -141,7 +141,7 @@ impl Pool {
     /// stay valid.
     pub(crate) fn read_ahead(&self, ranges: impl Iterator<Item = (*const u8, usize)>) {
         if self.threads() > 1 {
-            self.ahead.set(ranges);
+            self.prefetcher.set(ranges);
         }
     }
 
@@ -175,7 +175,7 @@ impl Pool {
 }
 
 impl Team {
-    fn new(threads: usize, ahead: &Arc<Ahead>) -> Team {
+    fn new(threads: usize, prefetcher: &Arc<Prefetcher>) -> Team {
         fn nothing(_: usize) {}
         let shared = Arc::new(Shared {
             epoch: CacheLine(AtomicUsize::new(0)),
@@ -187,7 +187,7 @@ impl Team {
             panic: Mutex::new(None),
             sleep: Mutex::new(()),
             left: Condvar::new(),
-            ahead: ahead.clone(),
+            prefetcher: prefetcher.clone(),
         });
         let hire = |index: usize| {
             let (shared, asleep) = (shared.clone(), Arc::new(AtomicBool::new(false)));
@@ -261,7 +261,7 @@ impl Shared {
             if stop::requested() {
                 self.stopped.store(true, Relaxed);
             }
-            if !self.ahead.prefetch(Side::Front) && timeout.over() {
+            if !self.prefetcher.prefetch(Side::Front) && timeout.over() {
                 let guard = relock(self.sleep.lock());
                 self.state.0.fetch_or(WAITED, Relaxed);
                 if self.state.0.load(Acquire) & ENTERED != 0 {
@@ -281,7 +281,7 @@ impl Shared {
         loop {
             let mut timeout = SpinTimeout::new();
             while self.epoch.0.load(Acquire) == seen {
-                if !self.ahead.prefetch(Side::Back) && timeout.over() {
+                if !self.prefetcher.prefetch(Side::Back) && timeout.over() {
                     // Either the caller sees the flag, or this thread sees the new epoch.
                     asleep.store(true, SeqCst);
                     while self.epoch.0.load(SeqCst) == seen {

@@ -38,7 +38,7 @@ unsafe fn run_typed<T: Real>(c: &Contraction, finish: Option<&TileProgram>, pool
     if c.products() * c.m.0 * c.n.0 == 0 {
         return;
     }
-    // `gemm` has one batch axis, for which the longest is used. Loops run over the others.
+    // `gemm` has one batch axis: the longest one of the contraction. Loops run over the others.
     let longest = (0..c.batch.len()).max_by_key(|&i| c.batch[i].0);
     let (batch, steps) = longest.map_or((1, [0; 3]), |i| c.batch[i]);
     let others: Vec<(usize, [i64; 3])> =

@@ -1,7 +1,7 @@
 //! Runs a loop whose body is one elementwise kernel as one larger kernel, in which the iterations are rows that run in order.
 //!
-//! A carry has one buffer, which every iteration reads and writes. The slice of a stack is selected by the row. Elements do not
-//! depend on each other, so each thread runs all iterations for a part of the elements.
+//! A carry has one buffer, which every iteration reads and writes. The number of the row selects the slice of a stack.
+//! Elements do not depend on each other, so each thread runs all iterations for a part of the elements.
 
 use crate::pool::Pool;
 use crate::tile::{Memory, TileProgram};
@@ -60,6 +60,8 @@ impl Rolled {
         &self.program
     }
 
+    /// Runs all iterations.
+    ///
     /// # Safety
     /// `memory` holds the buffers of the loop's plan, and no other thread accesses them during the call.
     pub(crate) unsafe fn run(&self, pool: &Pool, memory: Memory<'_>) {

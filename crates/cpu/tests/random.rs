@@ -185,7 +185,7 @@ fn checked(dtype: DType, seed: u64) -> [bool; ALL.len()] {
     reached(&graph, &plan, &free)
 }
 
-/// Fails if outputs differ from the expected ones by more than this; 0 requires equal bits.
+/// Returns an error if outputs differ from the expected ones by more than `bound`; 0 requires equal bits.
 fn agree(found: &[Literal], expected: &[Literal], bound: f64) -> Result<(), String> {
     assert!(found.len() >= expected.len());
     for (k, (found, expected)) in found.iter().zip(expected).enumerate() {

@@ -1,5 +1,5 @@
-//! Products of `bf16` with AMX instructions. A tile of C is in four registers of 16 by 16 sums. Each 32 steps along k take four
-//! multiply instructions.
+//! Products of `bf16` with AMX instructions. A tile of C is in four registers of 16 by 16 sums. 32 steps along k take
+//! four multiply instructions.
 
 use super::kernel::{Kernels, Step};
 use super::pairs::{self, STRETCH, WIDTH};
@@ -16,7 +16,7 @@ pub(super) static KERNELS: Kernels<bf16> = Kernels {
     lanes: WIDTH,
     deep: 32,
     speed: 8,
-    around: Some([configure, release]),
+    before_and_after: Some([configure, release]),
     packed: tile,
     tiles: &[],
     dots: &[],

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// Bytes of C that are finished together, while they are in the first-level cache.
 const BAND: usize = 32 << 10;
-/// Number of rows that are packed together, because a cache line may have more rows than a strip.
+/// Number of rows that are packed together, because a cache line may have elements of more rows than a strip has.
 const GROUP: usize = 48;
 /// Number of steps that are packed before the next strip, unless the kernel packs more together.
 const STRETCH: usize = 8;
@@ -53,7 +53,7 @@ impl<T: Real> Drive<'_, T> {
         let cols = across * plan.cols..((across + 1) * plan.cols).min(n);
         let (mr, nr) = plan.tile;
         let group = (GROUP / mr).max(1);
-        let _around = Around::new(kernels.around);
+        let _guard = BlockGuard::new(kernels.before_and_after);
         let buffer_a = (!plan.direct_a).then(|| Scratch::take::<T>(group * mr * plan.steps));
         let buffer_b =
             (!plan.direct_b).then(|| Scratch::take::<T>(cols.len().next_multiple_of(nr) * plan.steps));
@@ -104,8 +104,8 @@ impl<T: Real> Drive<'_, T> {
                     });
                 }
             };
-            // SAFETY: the buffers hold a strip of rows and all columns of the block, which are within the
-            // operands.
+            // SAFETY: `buffer_a` has space for a group of strips of rows, and `buffer_b` for all columns of the block.
+            // Rows, columns and steps are within the operands.
             unsafe {
                 match buffer_b {
                     None => {
@@ -121,8 +121,8 @@ impl<T: Real> Drive<'_, T> {
                     Some(ref buffer_b) => {
                         let buffer_b = buffer_b.as_ptr::<T>();
                         for i in rows.clone().step_by(mr).take_while(|_| !self.is_stopped()) {
-                            let whole = plan.whole_a && i + mr <= rows.end && steps == stored;
-                            let a = match buffer_a.as_ref().filter(|_| !whole) {
+                            let in_place = plan.direct_full_a && i + mr <= rows.end && steps == stored;
+                            let a = match buffer_a.as_ref().filter(|_| !in_place) {
                                 None => {
                                     let a = panel(i, rows.end, mr);
                                     self.strip(&self.problem.a, kernels.pack_a, a, None)
@@ -186,7 +186,8 @@ impl<T: Real> Drive<'_, T> {
             for (strip, lane) in (panel.lane..end).step_by(panel.width).enumerate() {
                 let (lanes, steps) = (panel.width.min(end - lane), stretch.min(panel.steps - from));
                 let part = Panel { lane, lanes, depth: panel.depth + from, steps, ..panel };
-                // SAFETY: the buffer holds these strips, one after the other.
+                // SAFETY: the buffer has space for these strips, one after the other, and the panel is within the
+                // operand.
                 unsafe {
                     let out = buffer.add((strip * stored + from) * panel.width);
                     self.strip(&self.problem.a, self.kernels.pack_a, part, Some(out));
@@ -253,21 +254,21 @@ impl<T: Real> Drive<'_, T> {
     }
 }
 
-/// Calls a function before a block, and one after it, also during unwinding.
-struct Around(Option<[unsafe fn(); 2]>);
+/// Calls one function before a block and another after it, also during unwinding.
+struct BlockGuard(Option<[unsafe fn(); 2]>);
 
-impl Around {
-    fn new(around: Option<[unsafe fn(); 2]>) -> Around {
-        if let Some([before, _]) = around {
+impl BlockGuard {
+    fn new(functions: Option<[unsafe fn(); 2]>) -> BlockGuard {
+        if let Some([before, _]) = functions {
             // SAFETY: the function needs the instruction set of the kernels, which the caller of `drive::run`
             // guarantees.
             unsafe { before() }
         }
-        Around(around)
+        BlockGuard(functions)
     }
 }
 
-impl Drop for Around {
+impl Drop for BlockGuard {
     fn drop(&mut self) {
         if let Some([_, after]) = self.0 {
             // SAFETY: the function needs the instruction set of the kernels, which the caller of `drive::run` guarantees.

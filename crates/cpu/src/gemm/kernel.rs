@@ -40,7 +40,7 @@ pub(super) struct Kernels<T: Real> {
     /// Speed relative to multiplications of `f32`, which decides how much work a task has.
     pub(super) speed: usize,
     /// Functions that a thread calls before and after running these kernels.
-    pub(super) around: Option<[unsafe fn(); 2]>,
+    pub(super) before_and_after: Option<[unsafe fn(); 2]>,
     /// Computes a full tile of packed operands.
     pub(super) packed: Kernel<T>,
     /// Functions that compute tiles of operands with any strides, indexed by the number of vectors minus 1, then the number of
@@ -219,7 +219,7 @@ macro_rules! kernels {
             lanes: <$v as Vector>::LANES,
             deep: 1,
             speed: 1,
-            around: None,
+            before_and_after: None,
             packed: $isa::packed::<$v, $mr, $nr>,
             tiles: &[$(&[$($isa::tile::<$v, $m, $n>),*]),*],
             dots: &[

@@ -89,8 +89,8 @@ pub struct Strided<T> {
 /// An operand that is computed, or is stored in some other way, such as the patches of a convolution.
 pub trait Pack<T>: Sync {
     /// Sets `out[p * panel.width + lane]` to the element at lane `panel.lane + lane` and depth `panel.depth +
-    /// p` for every `p < panel.steps` and `lane < panel.lanes`. Sets the lanes from there to `panel.width` to
-    /// zero. A panel may be requested more than once.
+    /// p` for every `p < panel.steps` and `lane < panel.lanes`. Sets the lanes from `panel.lanes` to
+    /// `panel.width` to zero. A panel may be requested more than once.
     fn pack(&self, panel: Panel, out: &mut [T]);
 }
 

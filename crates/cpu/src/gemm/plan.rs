@@ -17,8 +17,8 @@ pub(super) struct Plan {
     pub(super) tile: (usize, usize),
     /// If true, A is read in place.
     pub(super) direct_a: bool,
-    /// If true, A is read in place, except for the last rows and steps if they do not fill a tile.
-    pub(super) whole_a: bool,
+    /// If true, A is read in place where its rows and steps fill a tile; the last ones are packed if they do not.
+    pub(super) direct_full_a: bool,
     /// If true, B is read in place.
     pub(super) direct_b: bool,
     /// Rows of a block of C.
@@ -59,7 +59,7 @@ impl Plan {
         let few = m <= 6 * mr || k * n <= 8 << 10;
         let direct_b = dot || in_place && b == ContiguousAxis::Lane && a != ContiguousAxis::Packed && few;
         let direct_a = direct_b || in_place && a == ContiguousAxis::Depth;
-        let whole_a = !in_place && in_lines(&problem.a);
+        let direct_full_a = !in_place && in_lines(&problem.a);
         let stream = direct_b && k * n * size_of::<T>() > STREAMED;
         let steps = match (dot, stream) {
             (true, _) => 4096,
@@ -101,7 +101,7 @@ impl Plan {
             }
             (rows, cols) = (block(m, down, unit_m), block(n, across, unit_n));
         }
-        Plan { dot, tile: (unit_m, unit_n), direct_a, whole_a, direct_b, rows, cols, steps, parts }
+        Plan { dot, tile: (unit_m, unit_n), direct_a, direct_full_a, direct_b, rows, cols, steps, parts }
     }
 }
 

@@ -8,8 +8,8 @@ use std::ptr::NonNull;
 pub(crate) struct Scratch(Option<Block>);
 
 struct Block {
-    /// The allocation.
-    whole: NonNull<u8>,
+    /// The start of the allocation.
+    allocation: NonNull<u8>,
     layout: Layout,
     /// The first page boundary in the allocation.
     data: NonNull<u8>,
@@ -63,11 +63,11 @@ impl Block {
             handle_alloc_error(Layout::new::<u8>())
         };
         // SAFETY: the layout is not empty.
-        let whole = unsafe { alloc_zeroed(layout) };
-        let Some(whole) = NonNull::new(whole) else { handle_alloc_error(layout) };
+        let allocation = unsafe { alloc_zeroed(layout) };
+        let Some(allocation) = NonNull::new(allocation) else { handle_alloc_error(layout) };
         // SAFETY: the allocation has `ALIGN` bytes more than needed, so the aligned start is within it.
-        let data = unsafe { whole.add(whole.as_ptr().align_offset(ALIGN).min(ALIGN)) };
-        Block { whole, layout, data }
+        let data = unsafe { allocation.add(allocation.as_ptr().align_offset(ALIGN).min(ALIGN)) };
+        Block { allocation, layout, data }
     }
 
     fn bytes(&self) -> usize {
@@ -77,7 +77,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: `whole` came from `alloc_zeroed` with this layout.
-        unsafe { dealloc(self.whole.as_ptr(), self.layout) }
+        // SAFETY: `allocation` came from `alloc_zeroed` with this layout.
+        unsafe { dealloc(self.allocation.as_ptr(), self.layout) }
     }
 }

@@ -127,14 +127,15 @@ impl<M: Machine> Body<M> {
         }
     }
 
-    fn held(&self, arg: Arg) -> Option<u8> {
+    /// Returns the register that holds an operand, if one does.
+    fn register_of(&self, arg: Arg) -> Option<u8> {
         let fixed = || self.fixed.iter().find(|f| f.0 == arg).map(|f| f.1);
         arg.node().and_then(|n| self.of.get(&n).copied()).or_else(fixed)
     }
 
     /// Returns an operand in a register, loading it if necessary.
     fn reg(&mut self, e: &mut Emitter<'_, M>, arg: Arg) -> u8 {
-        self.held(arg).unwrap_or_else(|| {
+        self.register_of(arg).unwrap_or_else(|| {
             let r = self.fresh();
             e.splat(r, arg);
             self.spent.push(r);
@@ -144,7 +145,7 @@ impl<M: Machine> Body<M> {
 
     /// Returns an operand in a register or in memory.
     fn rm(&mut self, e: &mut Emitter<'_, M>, arg: Arg) -> Rm {
-        if let Some(r) = self.held(arg) {
+        if let Some(r) = self.register_of(arg) {
             return Rm::Reg(r);
         }
         let memory = e.memory_of(arg);
@@ -152,7 +153,7 @@ impl<M: Machine> Body<M> {
     }
 
     fn mask(&self, arg: Arg) -> u8 {
-        self.held(arg).unwrap_or(M::MASKS.start)
+        self.register_of(arg).unwrap_or(M::MASKS.start)
     }
 
     /// Returns an operand in a register that the result may overwrite.
@@ -163,7 +164,7 @@ impl<M: Machine> Body<M> {
             self.taken = Some(n);
             return *r;
         }
-        let held = self.held(arg);
+        let held = self.register_of(arg);
         let r = self.fresh();
         match held {
             Some(from) => M::op(&mut e.asm, COPY, r, 0, Rm::Reg(from), None),
@@ -200,7 +201,7 @@ impl<M: Machine> Body<M> {
             Step::Save(n) => {
                 let from = self.reg(e, Arg::Node(n));
                 let to = e.slot(n);
-                M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Whole(to), None);
+                M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Bytes(to), None);
                 self.end(e, step);
             }
         }
@@ -224,13 +225,13 @@ impl<M: Machine> Body<M> {
             let from = self.reg(e, value);
             if store.row {
                 let to = Mem::At(e.pointer(store.access), 0);
-                M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Whole(to), None);
+                M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Bytes(to), None);
             } else {
                 // Uses no non-temporal stores: they are faster only for the largest results, and the next kernel
                 // would not find the result in cache.
                 let to = e.elements_at(store.access, self.copy);
                 match e.lowered.single {
-                    true => M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Whole(to), None),
+                    true => M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Bytes(to), None),
                     false => M::store(&mut e.asm, from, to, self.lanes),
                 }
             }
@@ -245,7 +246,7 @@ impl<M: Machine> Body<M> {
                 let to = self.fresh();
                 let from = e.elements_at(access, self.copy);
                 match e.lowered.single {
-                    true => M::op(&mut e.asm, LOAD_ONE, to, 0, Rm::Whole(from), None),
+                    true => M::op(&mut e.asm, LOAD_ONE, to, 0, Rm::Bytes(from), None),
                     false => M::load(&mut e.asm, to, from, self.lanes),
                 }
                 to
@@ -257,7 +258,8 @@ impl<M: Machine> Body<M> {
                 to
             }
             Action::Binary(form, imm) => {
-                let swaps = [ADD, MUL, AND, OR, XOR, ADD_INT].contains(&form) && self.held(args[0]).is_none();
+                let swaps =
+                    [ADD, MUL, AND, OR, XOR, ADD_INT].contains(&form) && self.register_of(args[0]).is_none();
                 let (a, b) = if swaps { (args[1], args[0]) } else { (args[0], args[1]) };
                 let (a, b) = (self.reg(e, a), self.rm(e, b));
                 self.end(e, step);
@@ -323,17 +325,17 @@ impl<M: Machine> Body<M> {
     /// Emits a fused multiply-add, which overwrites one of its operands. That is an operand whose last use is this step,
     /// or a copy of an operand.
     fn fma(&mut self, e: &mut Emitter<'_, M>, step: &Step, [a, b, c]: [Arg; 3]) -> u8 {
-        let (a, b) = if self.held(a).is_none() { (b, a) } else { (a, b) };
+        let (a, b) = if self.register_of(a).is_none() { (b, a) } else { (a, b) };
         let ends = |s: &Self, arg: Arg| {
             arg.node().is_some_and(|n| s.last.get(&n) == Some(&s.now) && s.of.contains_key(&n))
         };
         let (in_place, other) = match () {
-            () if self.held(b).is_none() && self.held(c).is_some() => (None, a),
-            () if self.held(b).is_none() => (Some(b), a),
+            () if self.register_of(b).is_none() && self.register_of(c).is_some() => (None, a),
+            () if self.register_of(b).is_none() => (Some(b), a),
             () if ends(self, a) => (Some(a), b),
             () if ends(self, b) => (Some(b), a),
             () if ends(self, c) => (None, a),
-            () if self.held(c).is_none() => (Some(a), b),
+            () if self.register_of(c).is_none() => (Some(a), b),
             () => (None, a),
         };
         match in_place {

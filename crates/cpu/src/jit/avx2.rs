@@ -32,14 +32,14 @@ const LOAD_BYTE: Form = Form(3, 1, 0x20);
 const HALVES: Form = Form(3, 1, 0x06);
 const TEST_SIGNS: Form = Form(2, 1, 0x0e);
 
-/// Writes an instruction on vectors of 128 or 256 bits.
-fn vector(asm: &mut Assembler, whole: bool, form: Form, reg: u8, second: u8, rm: Rm, imm: Option<u8>) {
+/// Writes an instruction on vectors of 256 bits if `wide` is true, else of 128 bits.
+fn vector(asm: &mut Assembler, wide: bool, form: Form, reg: u8, second: u8, rm: Rm, imm: Option<u8>) {
     let Form(map, prefix, opcode) = form;
     let not = |bit: u8| (bit & 1) ^ 1;
     asm.raw(&[
         0xc4,
         not(reg >> 3) << 7 | 1 << 6 | not(rm.upper()) << 5 | map,
-        (!second & 15) << 3 | (whole as u8) << 2 | prefix,
+        (!second & 15) << 3 | (wide as u8) << 2 | prefix,
         opcode,
     ]);
     asm.operand(reg, rm, imm.is_some());
@@ -101,48 +101,48 @@ impl Machine for Avx2 {
     fn rest(asm: &mut Assembler) {
         vector(asm, false, FROM_GENERAL, REST, 0, Rm::Reg(RDX.0), None);
         vector(asm, true, SPLAT_INT, REST, 0, Rm::Reg(REST), None);
-        vector(asm, true, MORE_INT, REST, REST, Rm::Whole(Mem::LaneNumbers), None);
+        vector(asm, true, MORE_INT, REST, REST, Rm::Bytes(Mem::LaneNumbers), None);
     }
 
     fn load(asm: &mut Assembler, to: u8, from: Mem, lanes: Lanes) {
         match lanes {
-            Lanes::All => vector(asm, true, LOAD, to, 0, Rm::Whole(from), None),
-            Lanes::Rest => vector(asm, true, LOAD_SOME, to, REST, Rm::Whole(from), None),
+            Lanes::All => vector(asm, true, LOAD, to, 0, Rm::Bytes(from), None),
+            Lanes::Rest => vector(asm, true, LOAD_SOME, to, REST, Rm::Bytes(from), None),
         }
     }
 
     fn store(asm: &mut Assembler, from: u8, to: Mem, lanes: Lanes) {
         match lanes {
-            Lanes::All => vector(asm, true, STORE, from, 0, Rm::Whole(to), None),
-            Lanes::Rest => vector(asm, true, STORE_SOME, from, REST, Rm::Whole(to), None),
+            Lanes::All => vector(asm, true, STORE, from, 0, Rm::Bytes(to), None),
+            Lanes::Rest => vector(asm, true, STORE_SOME, from, REST, Rm::Bytes(to), None),
         }
     }
 
     fn load_flags(asm: &mut Assembler, to: u8, from: Mem, _: &[u8], lanes: Lanes) {
         match lanes {
-            Lanes::All => vector(asm, true, WIDEN, to, 0, Rm::Whole(from), None),
+            Lanes::All => vector(asm, true, WIDEN, to, 0, Rm::Bytes(from), None),
             Lanes::Rest => {
                 vector(asm, false, XOR, to, to, Rm::Reg(to), None);
                 each_of_rest(asm, |asm, lane| {
-                    let byte = Rm::Whole(further(from, i32::from(lane)));
+                    let byte = Rm::Bytes(further(from, i32::from(lane)));
                     vector(asm, false, LOAD_BYTE, to, to, byte, Some(lane));
                 });
                 vector(asm, true, WIDEN, to, 0, Rm::Reg(to), None);
             }
         }
-        vector(asm, true, MORE_INT, to, to, Rm::Whole(Mem::Pool(0)), None);
+        vector(asm, true, MORE_INT, to, to, Rm::Bytes(Mem::Pool(0)), None);
     }
 
     fn store_flags(asm: &mut Assembler, from: u8, to: Mem, spare: &[u8], lanes: Lanes) {
         let (bytes, upper) = (spare[0], spare[1]);
-        vector(asm, true, AND, bytes, from, Rm::Whole(Mem::Pool(1)), None);
+        vector(asm, true, AND, bytes, from, Rm::Bytes(Mem::Pool(1)), None);
         vector(asm, true, UPPER, bytes, 0, Rm::Reg(upper), Some(1));
         vector(asm, false, NARROW_WORDS, bytes, bytes, Rm::Reg(upper), None);
         vector(asm, false, NARROW_BYTES, bytes, bytes, Rm::Reg(bytes), None);
         match lanes {
-            Lanes::All => vector(asm, false, STORE_EIGHT, bytes, 0, Rm::Whole(to), None),
+            Lanes::All => vector(asm, false, STORE_EIGHT, bytes, 0, Rm::Bytes(to), None),
             Lanes::Rest => each_of_rest(asm, |asm, lane| {
-                let byte = Rm::Whole(further(to, i32::from(lane)));
+                let byte = Rm::Bytes(further(to, i32::from(lane)));
                 vector(asm, false, STORE_BYTE, bytes, 0, byte, Some(lane));
             }),
         }
@@ -161,18 +161,18 @@ impl Machine for Avx2 {
             Logic::And => (AND, Rm::Reg(b)),
             Logic::Or => (OR, Rm::Reg(b)),
             Logic::Xor => (XOR, Rm::Reg(b)),
-            Logic::Not => (XOR, Rm::Whole(Mem::Pool(u32::MAX))),
+            Logic::Not => (XOR, Rm::Bytes(Mem::Pool(u32::MAX))),
         };
         vector(asm, true, form, to, a, b, None);
     }
 
     fn fold(asm: &mut Assembler, fold: Fold, to: Rm, x: u8, spare: &[u8], lanes: Lanes) {
-        let Rm::Whole(memory) = to else { return };
+        let Rm::Bytes(memory) = to else { return };
         let (result, nan, own) = (spare[0], spare[1], spare[2]);
         let x = match lanes {
             Lanes::All => x,
             Lanes::Rest => {
-                vector(asm, true, SPLAT, own, 0, Rm::Whole(Mem::Pool(fold.identity())), None);
+                vector(asm, true, SPLAT, own, 0, Rm::Bytes(Mem::Pool(fold.identity())), None);
                 vector(asm, true, BLEND, own, own, Rm::Reg(x), Some(REST << 4));
                 own
             }
@@ -184,7 +184,7 @@ impl Machine for Avx2 {
 
     fn join(asm: &mut Assembler, fold: Fold, from: Rm) -> u8 {
         const NAN: u8 = 14;
-        let Rm::Whole(memory) = from else { return 0 };
+        let Rm::Bytes(memory) = from else { return 0 };
         let all = Self::FOLDED as u8;
         for r in 0..all {
             Self::load(asm, r, further(memory, 32 * i32::from(r)), Lanes::All);
@@ -211,7 +211,7 @@ impl Machine for Avx2 {
         const VECTORS: i32 = 16 * 32;
         let vectors = |asm: &mut Assembler, form: Form| {
             for r in 0..16 {
-                vector(asm, true, form, r, 0, Rm::Whole(Mem::At(RSP, 32 * i32::from(r))), None);
+                vector(asm, true, form, r, 0, Rm::Bytes(Mem::At(RSP, 32 * i32::from(r))), None);
             }
         };
         asm.routine(far.address::<8>(), VECTORS + 64, |asm| vectors(asm, STORE), |asm| vectors(asm, LOAD));

@@ -80,22 +80,22 @@ impl Machine for Avx512 {
     }
 
     fn load(asm: &mut Assembler, to: u8, from: Mem, lanes: Lanes) {
-        vector(asm, LOAD, to, 0, Rm::Whole(from), None, Masked::zeroed(lanes));
+        vector(asm, LOAD, to, 0, Rm::Bytes(from), None, Masked::zeroed(lanes));
     }
 
     fn store(asm: &mut Assembler, from: u8, to: Mem, lanes: Lanes) {
-        vector(asm, STORE, from, 0, Rm::Whole(to), None, Masked::kept(lanes));
+        vector(asm, STORE, from, 0, Rm::Bytes(to), None, Masked::kept(lanes));
     }
 
     fn load_flags(asm: &mut Assembler, to: u8, from: Mem, spare: &[u8], lanes: Lanes) {
-        vector(asm, WIDEN, spare[0], 0, Rm::Whole(from), None, Masked::zeroed(lanes));
+        vector(asm, WIDEN, spare[0], 0, Rm::Bytes(from), None, Masked::zeroed(lanes));
         vector(asm, TEST, to, spare[0], Rm::Reg(spare[0]), None, ALL);
     }
 
     fn store_flags(asm: &mut Assembler, from: u8, to: Mem, spare: &[u8], lanes: Lanes) {
-        let one = Rm::Whole(Mem::Pool(1));
+        let one = Rm::Bytes(Mem::Pool(1));
         vector(asm, SPLAT, spare[0], 0, one, None, Masked { mask: from, zero: true });
-        vector(asm, NARROW, spare[0], 0, Rm::Whole(to), None, Masked::kept(lanes));
+        vector(asm, NARROW, spare[0], 0, Rm::Bytes(to), None, Masked::kept(lanes));
     }
 
     fn compare(asm: &mut Assembler, to: u8, a: u8, b: Rm, how: u8) {
@@ -157,12 +157,12 @@ impl Machine for Avx512 {
         let masks = |asm: &mut Assembler, opcode: u8| {
             for k in 1..8 {
                 asm.raw(&[0xc5, 0xf8, opcode]);
-                asm.operand(k, Rm::Whole(Mem::At(RSP, VECTORS + 8 * i32::from(k))), false);
+                asm.operand(k, Rm::Bytes(Mem::At(RSP, VECTORS + 8 * i32::from(k))), false);
             }
         };
         let vectors = |asm: &mut Assembler, form: Form| {
             for r in 0..32 {
-                vector(asm, form, r, 0, Rm::Whole(Mem::At(RSP, 64 * i32::from(r))), None, ALL);
+                vector(asm, form, r, 0, Rm::Bytes(Mem::At(RSP, 64 * i32::from(r))), None, ALL);
             }
         };
         let save = |asm: &mut Assembler| {

@@ -175,7 +175,7 @@ impl Columns {
     ) {
         let (first, n) = lanes;
         let array = |a: usize| table[self.buffers + a].wrapping_add(4 * first).cast::<f32>();
-        // SAFETY: the arrays hold the lanes.
+        // SAFETY: the caller guarantees scratch memory in which each array has the `n` lanes of this call.
         let clear = |a: usize, combine: Combine| unsafe {
             let start = match combine {
                 Combine::Max => f32::NEG_INFINITY,

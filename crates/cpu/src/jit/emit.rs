@@ -17,8 +17,8 @@ use std::marker::PhantomData;
 const POINTERS: [Gpr; 10] = [RBX, RBP, Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
 /// Registers that the code must save, because the calling convention preserves them.
 const SAVED: [Gpr; 6] = [RBX, RBP, Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
-/// Layout of the table that is passed to the code: words, then accumulators if they are in memory, then slots for values
-/// per row.
+/// The layout of the table that is passed to the code: words, then accumulators if they are in memory, then slots for
+/// values per row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table {
     accesses: usize,
@@ -168,7 +168,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
     /// Broadcasts a value from memory to all lanes of a register.
     pub(super) fn splat(&mut self, to: u8, arg: Arg) {
         let from = self.memory_of(arg);
-        M::op(&mut self.asm, SPLAT, to, 0, Rm::Whole(from), None);
+        M::op(&mut self.asm, SPLAT, to, 0, Rm::Bytes(from), None);
     }
 
     /// Calls a function of the vectors `x` and `y` if any lane of the mask is set, which is rare.
@@ -213,14 +213,14 @@ impl<'a, M: Machine> Emitter<'a, M> {
         let table = self.table;
         let accumulator = |fold: usize, copy: usize| match M::HOLDS_FOLDS {
             true => Rm::Reg((M::VECTORS - held + M::FOLDED * fold + copy) as u8),
-            false => Rm::Whole(Mem::At(RDI, (8 * table.fold(fold) + 4 * M::LANES * copy) as i32)),
+            false => Rm::Bytes(Mem::At(RDI, (8 * table.fold(fold) + 4 * M::LANES * copy) as i32)),
         };
         for (k, (_, fold)) in folds.iter().enumerate() {
             for copy in 0..M::FOLDED {
                 let (start, to) = (Arg::Number(fold.identity()), accumulator(k, copy));
                 match to {
                     Rm::Reg(r) => self.splat(r, start),
-                    Rm::Whole(to) | Rm::Splat(to) => {
+                    Rm::Bytes(to) | Rm::Splat(to) => {
                         self.splat(0, start);
                         M::store(&mut self.asm, 0, to, Lanes::All);
                     }
@@ -266,7 +266,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
         for (k, (node, fold)) in folds.iter().enumerate() {
             let joined = M::join(&mut self.asm, *fold, accumulator(k, 0));
             let slot = self.slot(*node);
-            M::op(&mut self.asm, STORE_ONE, joined, 0, Rm::Whole(slot), None);
+            M::op(&mut self.asm, STORE_ONE, joined, 0, Rm::Bytes(slot), None);
         }
         Some(())
     }

@@ -34,7 +34,7 @@ pub(super) enum Rm {
     /// register.
     Splat(Mem),
     /// A full vector in memory, or as many bytes as the instruction reads.
-    Whole(Mem),
+    Bytes(Mem),
 }
 
 /// An instruction: opcode map, mandatory prefix (none, 66, F3, F2 as 0 to 3), opcode.
@@ -137,7 +137,7 @@ impl Assembler {
         let reg = (reg & 7) << 3;
         let mem = match rm {
             Rm::Reg(r) => return self.bytes.push(0xc0 | reg | r & 7),
-            Rm::Splat(m) | Rm::Whole(m) => m,
+            Rm::Splat(m) | Rm::Bytes(m) => m,
         };
         let distance = match mem {
             Mem::Pool(bits) => {
@@ -179,7 +179,7 @@ impl Assembler {
     /// Appends a 64-bit instruction on a general register and memory.
     fn word(&mut self, opcode: u8, reg: Gpr, mem: Mem) {
         self.bytes.extend([0x48 | (reg.0 >> 3) << 2 | mem.base().0 >> 3, opcode]);
-        self.operand(reg.0, Rm::Whole(mem), false);
+        self.operand(reg.0, Rm::Bytes(mem), false);
     }
 
     pub(super) fn load(&mut self, to: Gpr, from: Mem) {
@@ -288,7 +288,7 @@ impl Rm {
     pub(super) fn upper(self) -> u8 {
         match self {
             Rm::Reg(r) => r >> 3,
-            Rm::Splat(m) | Rm::Whole(m) => m.base().0 >> 3,
+            Rm::Splat(m) | Rm::Bytes(m) => m.base().0 >> 3,
         }
     }
 }

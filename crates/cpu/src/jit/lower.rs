@@ -60,7 +60,8 @@ pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Op
             accesses.len() - 1
         })
     };
-    // Returns the stride of an access along a row: 0, 1, or `None` if there is no code for the stride.
+    // Returns the stride of an access along a row, or `None` if there is no code for it. There is code for the strides 0
+    // and 1; if rows have one element, any stride is accepted.
     let step =
         |access: &Access| access.layout.strides.last().copied().filter(|s| inner == 1 || *s == 0 || *s == 1);
     let mut typed: Vec<Typed<'_>> = Vec::with_capacity(kernel.body.len());
@@ -74,11 +75,11 @@ pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Op
                 Typed::Float((l.f().first().copied()? as f32).into())
             }
             Operation::Load(access) if inst.dtype == buffers[access.buffer].0 => {
-                let still = step(access)? == 0;
+                let per_row = step(access)? == 0;
                 let at = access_index(access, inst.dtype);
                 match inst.dtype {
-                    DType::F32 => Typed::Float(Value::Node(&nodes, nodes.load(Action::Load(at), still))),
-                    _ if still && (reduces || inner > 1) => return None,
+                    DType::F32 => Typed::Float(Value::Node(&nodes, nodes.load(Action::Load(at), per_row))),
+                    _ if per_row && (reduces || inner > 1) => return None,
                     _ => Typed::Mask(Mask(Value::Node(&nodes, nodes.load(Action::LoadMask(at), false)))),
                 }
             }

@@ -40,7 +40,7 @@ pub(super) trait Machine {
     const HOLDS_FOLDS: bool;
     /// Number of copies of each constant in the pool.
     const CONSTANTS: usize;
-    /// Numbers of additional registers: for loads and stores of booleans, and for folding.
+    /// Numbers of spare registers that the methods need: for loads and stores of booleans, and for folding.
     const SPARE: (usize, usize);
 
     /// Returns true if instructions can broadcast an element from this memory operand.
@@ -48,7 +48,7 @@ pub(super) trait Machine {
     /// Writes an instruction on all lanes. `to` is the result unless the form defines it differently; `a` is the middle
     /// operand.
     fn op(asm: &mut Assembler, form: Form, to: u8, a: u8, b: Rm, imm: Option<u8>);
-    /// Writes code that sets the number of existing lanes of partial vectors to `RDX`.
+    /// Writes code that sets the number of existing lanes of partial vectors to the number in `RDX`.
     fn rest(asm: &mut Assembler);
     /// Loads elements; missing lanes are zero.
     fn load(asm: &mut Assembler, to: u8, from: Mem, lanes: Lanes);

@@ -91,8 +91,8 @@ impl Native {
         }
     }
 
-    /// Runs a block of a kernel without reductions: a range of indices (first, count), repeated `times` times
-    /// at distance `pitch`.
+    /// Runs `times` ranges of indices of a kernel without reductions. The first range is (first, count); each further one
+    /// starts `pitch` indices after the one before.
     ///
     /// # Safety
     /// As for [`Native::run`].
@@ -220,7 +220,8 @@ impl Code {
         }
     }
 
-    /// Runs ranges of a kernel of one axis as if they were rows: (first index, distance to the next, count).
+    /// Runs ranges of a kernel of one axis as if they were rows. Takes the start of the first, the distance from one
+    /// start to the next, and the number of ranges; `elements` is a range (first, count) within each.
     ///
     /// # Safety
     /// As for [`Native::run`].

@@ -1,7 +1,7 @@
 //! Gathers and scatters slices along an axis at computed indices.
 
 use super::element::{Element, with_element};
-use super::{Call, around};
+use super::{Call, split_extents};
 use crate::elements::Elements;
 use crate::tile::memory;
 use gradus_ir::ops::Combine;
@@ -45,7 +45,7 @@ unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> 
 /// As for [`run`](super::run).
 pub(super) unsafe fn take(call: &Call<'_>, axis: usize) -> Result<bool> {
     let aval = call.operand_type(0);
-    let (rows, n, width) = around(&aval.shape, axis);
+    let (rows, n, width) = split_extents(&aval.shape, axis);
     // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses.
     let index = unsafe { indices(call, n)? };
     let bytes = width * aval.dtype.size();
@@ -104,7 +104,7 @@ unsafe fn take_each<T>(
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn scatter(call: &Call<'_>, axis: usize, combine: Option<Combine>) -> Result<bool> {
-    let (_, n, _) = around(&call.operand_type(0).shape, axis);
+    let (_, n, _) = split_extents(&call.operand_type(0).shape, axis);
     // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses.
     let index = unsafe { indices(call, n)? };
     if index.len() >= NONE as usize {
@@ -238,7 +238,7 @@ unsafe fn write<T: Element>(
     index: &[i64],
     combine: impl Fn(T::Carrier, T::Carrier) -> T::Carrier + Sync,
 ) {
-    let (rows, n, width) = around(&call.operand_type(0).shape, axis);
+    let (rows, n, width) = split_extents(&call.operand_type(0).shape, axis);
     if rows * width == 1 && index.len() >= n / FEW {
         // SAFETY: the caller guarantees that `T` is the element type and that no other thread accesses the
         // result.

@@ -1,4 +1,5 @@
-//! Computes factorisations by `gradus-linalg` if matrices are large enough. The reference evaluates those of small matrices.
+//! Computes factorisations by `gradus-linalg` if matrices are large enough. The reference evaluator factorises small
+//! matrices.
 //!
 //! Matrices of dtypes that are computed in `f32` are factorised in `f32`, as LAPACK does. The reference factorises them
 //! in `f64`.
@@ -17,7 +18,7 @@ const SMALLEST: usize = 16;
 /// Number of multiplications above which a separate thread does the work, so that the caller can be interrupted.
 const LONG: usize = 1 << 27;
 
-/// Upper limit of the memory that a factorisation needs, results included, in matrices of the size of the operand.
+/// Upper limit of the memory that a factorisation needs, results included, in multiples of the size of its operand.
 const COPIES: usize = 8;
 
 /// The elements of one result for one matrix.
@@ -79,8 +80,9 @@ fn is_factorised(kind: Factorisation, dtype: DType) -> bool {
     }
 }
 
-/// Factorises the matrices of the operands one after the other. Returns false if an element of a matrix is not finite
-/// or outside of `1 / largest` to `largest`, where squares or reciprocals could overflow.
+/// Factorises the matrices of the operands one after the other. Returns false if an element of a matrix is not finite, or
+/// if a nonzero element has a modulus outside of `1 / largest` to `largest`, so that squares or reciprocals could
+/// overflow.
 ///
 /// # Safety
 /// As for [`run`](super::run); `E` is the element type of the operands, and `R` that of their real parts.

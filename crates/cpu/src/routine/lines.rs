@@ -2,7 +2,7 @@
 //! processes complete lines.
 
 use super::element::{Element, Ordered, with_element};
-use super::{Call, around};
+use super::{Call, split_extents};
 use crate::elements::Elements;
 use crate::vector;
 use gradus_ir::ops::Combine;
@@ -55,7 +55,7 @@ pub(super) unsafe fn cumulate(call: &Call<'_>, combine: Combine, axis: usize, re
 
 #[inline(always)]
 unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, reverse: bool) {
-    let (rows, n, width) = around(&call.operand_type(0).shape, axis);
+    let (rows, n, width) = split_extents(&call.operand_type(0).shape, axis);
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let out = call.result::<T>(0);
@@ -145,7 +145,7 @@ unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
     largest: bool,
 ) -> Result<bool> {
     let shape = &call.operand_type(0).shape;
-    let (rows, n, _) = around(shape, shape.rank() - 1);
+    let (rows, n, _) = split_extents(shape, shape.rank() - 1);
     if n == 0 {
         return Ok(false);
     }
@@ -175,7 +175,7 @@ unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
 /// Finds the first position of the largest rank along each line.
 #[inline(always)]
 unsafe fn extreme<T: Ordered>(call: &Call<'_>, axis: usize, rank: impl Fn(T) -> u64 + Sync) {
-    let (rows, n, width) = around(&call.operand_type(0).shape, axis);
+    let (rows, n, width) = split_extents(&call.operand_type(0).shape, axis);
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let out: Elements<i64> = call.result(0);

@@ -1,5 +1,5 @@
 //! Runs ops that are not loop nests, and regions that the device claims. An op has code here if that is faster than the
-//! reference evaluator, which runs all others.
+//! reference evaluator, which runs all other ops.
 //!
 //! This code computes in the same types as the reference and rounds once, so results equal those of the reference bit for bit.
 //! Exceptions are convolutions, which sum in their own dtype as products do, and factorisations. No result depends on the
@@ -126,6 +126,6 @@ impl<'a> Call<'a> {
 }
 
 /// Returns the number of elements before the axis, its extent, and the number of elements after it.
-fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
+fn split_extents(shape: &[usize], axis: usize) -> (usize, usize, usize) {
     (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
 }

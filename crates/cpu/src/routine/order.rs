@@ -2,7 +2,7 @@
 //! sorts a line.
 
 use super::element::{Ordered, with_element};
-use super::{Call, around};
+use super::{Call, split_extents};
 use crate::elements::Elements;
 use gradus_ir::{DType, Result, stop};
 
@@ -69,7 +69,7 @@ impl Pair for (u64, usize) {
 
 /// Sorts each line by rank, and equal ranks by position, so that the sort is stable.
 unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: bool, count: usize) {
-    let (rows, n, width) = around(&call.operand_type(0).shape, axis);
+    let (rows, n, width) = split_extents(&call.operand_type(0).shape, axis);
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let (values, positions): (Elements<T>, Elements<i64>) = (call.result(0), call.result(1));

@@ -95,7 +95,7 @@ fn arg<'c>(call: &'c Region, name: &str) -> Option<&'c Attr> {
 }
 
 /// Returns true if a region has one result, with this dtype and shape.
-fn gives(call: &Region, dtype: DType, shape: &[usize]) -> bool {
+fn has_result(call: &Region, dtype: DType, shape: &[usize]) -> bool {
     matches!(&call.body.output_avals()[..], [only] if only.dtype == dtype && only.shape[..] == *shape)
 }
 
@@ -115,7 +115,7 @@ fn dequantizes(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let found = blocks(call, bytes)?;
     let mut shape = bytes.shape.to_vec();
     *shape.last_mut()? = found.width;
-    gives(call, DType::F32, &shape).then_some(PreparedRegion::Dequantize(found))
+    has_result(call, DType::F32, &shape).then_some(PreparedRegion::Dequantize(found))
 }
 
 fn multiplies(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
@@ -129,7 +129,7 @@ fn multiplies(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let shape: Vec<usize> = lead.iter().copied().chain([found.rows]).collect();
     let fits = x.dtype == DType::F32 && bytes.rank() == 2 && *width == found.width && *width > 0;
     let count = lead.iter().product();
-    (fits && gives(call, DType::F32, &shape)).then_some(PreparedRegion::Product(found, count, compute))
+    (fits && has_result(call, DType::F32, &shape)).then_some(PreparedRegion::Product(found, count, compute))
 }
 
 /// Returns the extents of the cache and the number of tokens per text. Returns `None` if the operands do not have the
@@ -158,7 +158,7 @@ fn writes(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let (found, time) = cache(to, texts, integers)?;
     let same_rows = texts.dtype == to.dtype && texts.shape[3] == to.shape[3];
     let fits = integers.len() == 3 && texts.shape[2] == found.heads && same_rows;
-    (fits && gives(call, to.dtype, &to.shape)).then_some(PreparedRegion::Write(found, time))
+    (fits && has_result(call, to.dtype, &to.shape)).then_some(PreparedRegion::Write(found, time))
 }
 
 fn attends(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
@@ -180,7 +180,7 @@ fn attends(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let fits = fits && q.dtype == DType::F32 && q.shape[3] == cache.width;
     let fits = fits && integers.len() == 2 && keys == values && scale > 0.0 && scale.is_finite();
     let attention = Attention { heads: q.shape[2], scale, window, softcap };
-    (fits && gives(call, DType::F32, &q.shape)).then_some(PreparedRegion::Attend(cache, time, attention))
+    (fits && has_result(call, DType::F32, &q.shape)).then_some(PreparedRegion::Attend(cache, time, attention))
 }
 
 fn groups(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
@@ -194,7 +194,7 @@ fn groups(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let typed = x.dtype == DType::F32 && w.dtype == weights && groups.dtype == DType::I64;
     let fits = typed && width == *inputs && width > 0 && groups.shape[..] == [*count];
     let found = PreparedRegion::Grouped([*number, *outputs, *inputs], format);
-    (fits && gives(call, DType::F32, &[*count, *outputs])).then_some(found)
+    (fits && has_result(call, DType::F32, &[*count, *outputs])).then_some(found)
 }
 
 /// Returns true if a routine is a product with quantised weights.

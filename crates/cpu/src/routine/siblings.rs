@@ -27,15 +27,14 @@ pub(crate) fn count(plan: &Plan, first: usize) -> usize {
         else {
             return (i - first).max(1);
         };
-        // The results of the steps must not overlap, because the steps of a job run at the same time. The plan already
-        // ensures that results do not overlap the activations, which every step reads. Other operands are inputs or
-        // constants outside of the arena.
-        let apart = match range(plan, other.outs[0]) {
+        // The steps of a job run at the same time. Each result must therefore be in the arena and overlap neither the
+        // other results nor the activations, and the weights must be outside of the arena.
+        let is_separate = match range(plan, other.outs[0]) {
             Some(out) => !written.iter().chain(&range(plan, own.ins[0])).any(|r| overlap(&out, r)),
             None => false,
         };
         let constant = !matches!(plan.buffers[other.ins[1]].location, BufferLocation::Arena(_));
-        if !(apart && constant) {
+        if !(is_separate && constant) {
             return (i - first).max(1);
         }
         written.extend(range(plan, other.outs[0]));

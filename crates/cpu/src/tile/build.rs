@@ -162,7 +162,7 @@ impl TileProgram {
     }
 
     /// Estimates the work per row, in elements times instructions. An instruction that reads pieces counts more, because it
-    /// searches the piece.
+    /// visits every piece.
     pub(crate) fn cost(&self) -> usize {
         let line = |l: &Instruction| if matches!(l.task, Task::Pieces(_)) { 4 } else { 1 };
         let lines = self.code.iter().map(line).sum::<usize>();
@@ -170,8 +170,8 @@ impl TileProgram {
         self.row.max(1) * lines.max(instructions / 4).max(1)
     }
 
-    /// Makes loops write results directly to memory where no later instruction reads from memory: the memory of a result may be
-    /// that of an operand.
+    /// Makes loops write results directly to memory where no later instruction reads from memory, because the memory of a
+    /// result may be that of an operand.
     fn write_in_place(&mut self) {
         if self.walk == Walk::Parts {
             return;
@@ -219,8 +219,8 @@ impl TileProgram {
         for (i, line) in self.code.iter_mut().enumerate() {
             let count = if line.level == Level::Element { elements } else { rows };
             // A reduction along columns needs a second register for the sums of a group of rows.
-            let twice = matches!(line.task, Task::Reduce { .. }) as usize + 1;
-            let bytes = (count * line.kind.size()).next_multiple_of(64) * twice;
+            let registers = matches!(line.task, Task::Reduce { .. }) as usize + 1;
+            let bytes = (count * line.kind.size()).next_multiple_of(64) * registers;
             let class = (bytes, line.kind.size(), line.level);
             if reuse {
                 // The result of a loop may reuse the register of an operand whose last use is this loop.

@@ -42,8 +42,8 @@ impl AccessLayout {
     }
 }
 
-/// Calls `f(first element of the run, its offset, length)` for the runs along the last axis of the row-major
-/// range `from..from + count` of these axes.
+/// Calls `f(number of elements before the run, offset of its first element, length)` for the runs along the last
+/// axis of the row-major range `from..from + count` of these axes.
 pub(super) fn runs(
     axes: &[usize],
     strides: &[i64],
@@ -289,7 +289,7 @@ pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, 
     }
 }
 
-/// Pieces of other values, with zeros where no piece is.
+/// Pieces of other values, with zeros at indices that no piece contains.
 #[derive(Debug)]
 pub(super) struct Pieces {
     pieces: Vec<(AccessLayout, Vec<(Layout, usize)>)>,

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 
 /// Smallest work per thread, in elements times instructions.
 const GRAIN: usize = 1 << 16;
-/// Number of rows that are summed before the sum is added to the total of a column. This limits rounding errors.
+/// Number of rows that are summed before their sum is added to the total of a column. This limits rounding errors.
 const FEW: usize = 32;
 
 /// The memory of a plan's buffers.
@@ -126,8 +126,8 @@ impl TileProgram {
 }
 
 impl TileProgram {
-    /// Runs a block of a kernel without reductions: `count` indices from `from` on, repeated `times` times at
-    /// distance `pitch`.
+    /// Runs `times` ranges of indices of a kernel without reductions. Each has `count` indices; the first starts at
+    /// `from`, and each further one `pitch` indices after the one before.
     ///
     /// # Safety
     /// As for [`TileProgram::run`].
@@ -203,7 +203,8 @@ impl TileProgram {
     }
 }
 
-/// The rows of a tile: `count` rows from `from` on, repeated `times` times at distance `pitch`.
+/// The rows of a tile: `times` ranges of `count` rows. The first starts at `from`, and each further one `pitch` rows
+/// after the one before.
 #[derive(Clone, Copy)]
 struct Block {
     from: usize,
@@ -226,7 +227,7 @@ impl Block {
         self.count * self.times
     }
 
-    /// Calls `f(number of elements before it, its first index)` for each repetition.
+    /// Calls `f(number of elements before the range, its first index)` for each range.
     fn each(self, mut f: impl FnMut(usize, usize)) {
         (0..self.times).for_each(|t| f(t * self.count, self.from + t * self.pitch));
     }

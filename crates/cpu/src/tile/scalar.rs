@@ -89,7 +89,7 @@ unsafe fn pointwise(op: &Pointwise, from: DType, args: &[*const u8], dtype: DTyp
 }
 
 unsafe fn float(dtype: DType, x: *const u8, i: usize) -> f64 {
-    // SAFETY: the caller guarantees element `i` of the operands, and space for it at `to`.
+    // SAFETY: the caller guarantees that `x` has an element `i` of the dtype's kind.
     unsafe {
         match Kind::of(dtype) {
             Kind::F32 => x.cast::<f32>().add(i).read() as f64,
@@ -99,7 +99,7 @@ unsafe fn float(dtype: DType, x: *const u8, i: usize) -> f64 {
 }
 
 unsafe fn put_float(dtype: DType, to: *mut u8, i: usize, x: f64) {
-    // SAFETY: the caller guarantees element `i` of the operands, and space for it at `to`.
+    // SAFETY: the caller guarantees that `to` has space for element `i` of the dtype's kind.
     unsafe {
         match Kind::of(dtype) {
             Kind::F32 => to.cast::<f32>().add(i).write(x as f32),
@@ -109,7 +109,7 @@ unsafe fn put_float(dtype: DType, to: *mut u8, i: usize, x: f64) {
 }
 
 unsafe fn int(dtype: DType, x: *const u8, i: usize) -> i64 {
-    // SAFETY: the caller guarantees element `i` of the operands, and space for it at `to`.
+    // SAFETY: the caller guarantees that `x` has an element `i` of the dtype's kind.
     unsafe {
         match Kind::of(dtype) {
             Kind::Bool => x.add(i).read() as i64,
@@ -119,7 +119,7 @@ unsafe fn int(dtype: DType, x: *const u8, i: usize) -> i64 {
 }
 
 unsafe fn put_int(dtype: DType, to: *mut u8, i: usize, x: i64) {
-    // SAFETY: the caller guarantees element `i` of the operands, and space for it at `to`.
+    // SAFETY: the caller guarantees that `to` has space for element `i` of the dtype's kind.
     unsafe {
         match Kind::of(dtype) {
             Kind::Bool => to.add(i).write((x != 0) as u8),
@@ -152,8 +152,8 @@ unsafe fn cast(from: DType, x: *const u8, dtype: DType, to: *mut u8, n: usize) {
                 (Class::Complex, Class::Float) => put_float(dtype, to, i, x.cast::<C>().add(i).read().re),
                 (Class::Complex, _) => {
                     let z = x.cast::<C>().add(i).read();
-                    let whole = if dtype == DType::Bool && z.im != 0.0 { 1.0 } else { z.re };
-                    put_int(dtype, to, i, dtype.from_float(whole));
+                    let number = if dtype == DType::Bool && z.im != 0.0 { 1.0 } else { z.re };
+                    put_int(dtype, to, i, dtype.from_float(number));
                 }
                 (_, Class::Float) if Kind::of(dtype) == Kind::F32 => {
                     to.cast::<f32>().add(i).write(int(from, x, i) as f32);
@@ -230,7 +230,7 @@ pub(super) unsafe fn identity(combine: Combine, dtype: DType, to: *mut u8, n: us
 /// Sets `to[at]` to the combination of all of `x`.
 ///
 /// # Safety
-/// `x` has `n` elements of the dtype's kind, and `to` more than `at`.
+/// `x` has `n` elements of the dtype's kind, and `to` has space for element `at`.
 pub(super) unsafe fn reduce(combine: Combine, dtype: DType, x: *const u8, n: usize, to: *mut u8, at: usize) {
     // SAFETY: the caller guarantees the elements; each arm uses the type of the kind.
     unsafe {

@@ -5,8 +5,9 @@ use super::build::{Instruction, Task, Write};
 use super::lanes::Func;
 use super::run::Memory;
 
-/// Number of rows and of columns of a block: a cache line of `f32` in each direction. The lines of a block are so few that they
-/// do not evict each other, even at distances that are powers of two.
+/// Number of rows and of columns of a block. For `f32`, a row of the block is half a cache line of the result, and a
+/// column is a cache line of the operand. The lines of a block are so few that they do not evict each other, even at
+/// distances that are powers of two.
 const ROWS: usize = 16;
 const COLUMNS: usize = 8;
 

@@ -36,8 +36,8 @@ unsafe fn filled<T: Copy + Default>(x: *const T, n: usize) -> [T; BLOCK] {
     block
 }
 
-/// Runs a body for every block of `N` elements. This is a macro, because closures in a function would be compiled for the
-/// baseline instruction set.
+/// Runs a body for every block. The named constant is the number of elements of the block. This is a macro, because
+/// closures in a function would be compiled for the baseline instruction set.
 macro_rules! blocks {
     ($n:expr, |$i:ident, $block:ident| $body:block) => {{
         let n: usize = $n;
