@@ -113,7 +113,7 @@ impl Bert {
         Ok(bert)
     }
 
-    /// Computes the final states `[batch, time, width]` of tokens `[batch, time]`. The mask, of booleans, is
+    /// Computes the final states `[batch, time, width]` of tokens `[batch, time]`. The boolean mask is
     /// false for padding.
     pub fn states(&self, ids: &Tensor, mask: &Tensor) -> Tensor {
         let (batch, time) = (ids.dim(0), ids.dim(1));

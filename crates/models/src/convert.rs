@@ -87,7 +87,7 @@ pub fn to_gguf(folder: &Path, out: &Path) -> Result<()> {
     write(out, &m, &tensors.into_iter().map(entry).collect::<Vec<_>>())
 }
 
-/// The rounding error of a quantisation.
+/// The result of a quantisation: numbers of tensors, and rounding errors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantization {
     /// Number of tensors that were quantised.

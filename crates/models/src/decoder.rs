@@ -194,7 +194,7 @@ impl Decoder {
     /// Makes a cache for `slots` texts of up to `capacity` positions, on the model's device.
     pub fn cache(&self, slots: usize, capacity: usize) -> KvCache {
         let each =
-            || (0..self.config.layers).map(|_| Buffer::new(&self.positions(slots, capacity))).collect();
+            || (0..self.config.layers).map(|_| Buffer::new(&self.empty_entries(slots, capacity))).collect();
         let (cos, sin) = self.rotation_tables(capacity);
         KvCache { keys: each(), values: each(), cos, sin, capacity }
     }
@@ -203,14 +203,14 @@ impl Decoder {
     pub fn extend_cache(&self, cache: &mut KvCache, capacity: usize) {
         let more = capacity.saturating_sub(cache.capacity);
         for own in cache.keys.iter_mut().chain(&mut cache.values) {
-            *own = Buffer::new(&Tensor::cat(&[own, &self.positions(own.dim(0), more)], 2));
+            *own = Buffer::new(&Tensor::cat(&[own, &self.empty_entries(own.dim(0), more)], 2));
         }
         cache.capacity += more;
         (cache.cos, cache.sin) = self.rotation_tables(cache.capacity);
     }
 
-    /// Empty keys or values of a layer.
-    fn positions(&self, slots: usize, count: usize) -> Tensor {
+    /// Makes zeroed keys or values of a layer, for `count` positions of each slot.
+    fn empty_entries(&self, slots: usize, count: usize) -> Tensor {
         let c = &self.config;
         match c.cache.row(c.head) {
             Ok((dtype, row)) => {

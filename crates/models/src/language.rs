@@ -128,8 +128,8 @@ impl LanguageModel {
         self.configure("the context", |config| config.context = config.context.min(most.max(1)))
     }
 
-    /// Stores keys and values in another representation. Fails if heads have an unfit number of features, or
-    /// if another engine shares the weights.
+    /// Stores keys and values in another representation. Fails if the representation does not support the
+    /// model's number of features per head, or if another engine shares the weights.
     pub fn with_cache(self, kind: CacheKind) -> Result<LanguageModel> {
         kind.row(self.engine.model().config.head)?;
         self.configure("the cache", |config| config.cache = kind)

@@ -18,7 +18,7 @@ pub struct Rope {
 }
 
 impl Rope {
-    /// Rotations of heads of `head` features, without scaling.
+    /// Makes the rotations of heads of `head` features, without scaling.
     pub fn plain(base: f64, head: usize) -> Result<Rope> {
         if !(base > 0.0 && base.is_finite()) {
             return Err(Error::value(format!("`rope_theta` {base}"), "must be positive and finite"));
@@ -26,8 +26,8 @@ impl Rope {
         Ok(Rope { base, rates: plain_rates(base, head).collect(), factor: 1.0 })
     }
 
-    /// Rotations with a scaling that extends the context. `context` is the largest number of positions of the
-    /// model.
+    /// Makes rotations with a scaling that extends the context. `context` is the largest number of positions
+    /// of the model.
     pub fn scaled(base: f64, head: usize, scaling: &Value, context: usize) -> Result<Rope> {
         let plain = Rope::plain(base, head)?;
         let number = |key: &str| match scaling[key].as_f64().filter(|x| *x > 0.0 && x.is_finite()) {

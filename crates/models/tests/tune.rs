@@ -378,7 +378,7 @@ fn data_is_read_and_wrong_lines_are_named() {
         ("", "has no lines"),
         ("{\"text\": \"a\"}\n{", "line 2: is not JSON"),
         ("[1]", "line 1: the line is not an object"),
-        ("{\"texts\": 1}", "line 1: the line has none of `text`"),
+        ("{\"texts\": 1}", "line 1: the line must have `text`"),
         ("{\"text\": 1}", "line 1: `text` is not a text"),
         ("{\"prompt\": \"a\"}", "line 1: `completion` is missing"),
         ("{\"prompt\": \"a\", \"chosen\": \"b\"}", "line 1: `rejected` is missing"),

@@ -23,8 +23,8 @@ const MAX_STATES: usize = 4096;
 /// Largest number of cached masks; a mask has a byte per token.
 const MAX_MASKS: usize = 256;
 
-/// A cached state.
-struct Known {
+/// A state in the cache, with what has been computed for it.
+struct CachedState {
     state: State,
     /// Number of bytes of the shortest text that completes this state.
     shortest: usize,
@@ -34,13 +34,15 @@ struct Known {
     mask: Option<(Arc<[bool]>, usize)>,
 }
 
+/// Marks a transition that has not been computed yet.
 const UNKNOWN: u32 = u32::MAX;
+/// Marks a byte with which no text continues.
 const DEAD: u32 = u32::MAX - 1;
 
 /// Expressions with the cache of their states.
 pub(super) struct Automaton {
     arena: Arena,
-    states: Vec<Known>,
+    states: Vec<CachedState>,
     numbers: HashMap<State, u32>,
     /// Number of cached masks.
     masks: usize,
@@ -172,7 +174,7 @@ impl Automaton {
         }
         let n = self.states.len() as u32;
         let shortest = self.shortest(&state);
-        self.states.push(Known {
+        self.states.push(CachedState {
             state: state.clone(),
             shortest,
             next: Box::new([UNKNOWN; 256]),
@@ -214,8 +216,8 @@ impl Automaton {
         to
     }
 
-    /// Returns for every token whether it may come next and leaves at most `budget` bytes to the shortest
-    /// complete text.
+    /// Returns for every token whether it may come next. A token may come next if the text can continue with
+    /// it, and at most `budget` more bytes complete the text.
     pub(super) fn mask(&mut self, state: &State, vocabulary: &Vocabulary, budget: usize) -> Vec<bool> {
         let number = self.number(state);
         if let Some((mask, longest)) = &self.states[number as usize].mask

@@ -205,7 +205,7 @@ impl<'de> Visitor<'de> for Reader {
         while let Some((key, value)) = entries.next_entry::<String, Document>()? {
             let named = key.clone();
             if !fields.push(key, value) {
-                return Err(A::Error::custom(format!("key `{named}` twice")));
+                return Err(A::Error::custom(format!("key `{named}` appears twice")));
             }
         }
         Ok(Document::Object(fields))

@@ -135,8 +135,8 @@ impl<'a> Compiler<'a> {
         }
         // Each of these keywords must be alone, because intersections of schemas are not supported.
         let keys = ["$ref", "anyOf", "allOf", "enum", "const"];
-        let whole = keys.into_iter().find_map(|key| Some((key, map.get(key)?)));
-        if let Some((key, _)) = whole {
+        let exclusive = keys.into_iter().find_map(|key| Some((key, map.get(key)?)));
+        if let Some((key, _)) = exclusive {
             let typed = |k: &str| k == "type" && ["enum", "const"].contains(&key);
             let with = map.keys().find(|k| *k != key && !ANNOTATIONS.contains(k) && !typed(k));
             if let Some(other) = with {
@@ -146,7 +146,7 @@ impl<'a> Compiler<'a> {
                 ));
             }
         }
-        match whole {
+        match exclusive {
             Some(("$ref", reference)) => {
                 let target = self.resolve(reference)?;
                 self.value(target, depth)

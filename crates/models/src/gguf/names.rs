@@ -126,8 +126,8 @@ impl Names {
         })
     }
 
-    /// Hugging Face's names of a GGUF weight: `experts` names if the weight stacks the matrices of experts,
-    /// else one.
+    /// Returns Hugging Face's names of a GGUF weight: one for each of `experts` experts if the weight stacks
+    /// their matrices, else one.
     pub fn from_gguf(&self, name: &str, experts: usize) -> Option<Vec<String>> {
         if let Some((_, theirs)) = self.outer.iter().find(|(own, _)| *own == name) {
             return Some(vec![(*theirs).to_string()]);

@@ -122,13 +122,13 @@ fn of_parts(json: &Json, model: ModelWrapper) -> Result<Inner> {
 fn bpe(json: &Json, vocabulary: Vocab, pairs: Merges) -> Result<BPE> {
     let text = |name: &str| json[name].as_str().map(str::to_string);
     let prefix = text("continuing_subword_prefix");
-    let mut whole = String::new();
+    let mut merged = String::new();
     for (a, b) in &pairs {
         let second = prefix.as_deref().map_or(Some(b.as_str()), |prefix| b.strip_prefix(prefix));
-        whole.clear();
-        whole.push_str(a);
-        whole.push_str(second.unwrap_or_default());
-        if second.is_none() || !vocabulary.contains_key(&whole) {
+        merged.clear();
+        merged.push_str(a);
+        merged.push_str(second.unwrap_or_default());
+        if second.is_none() || !vocabulary.contains_key(&merged) {
             let why = "is merged by the tokeniser, but its text is not a token";
             return Err(Error::value(format!("the pair `{a}` `{b}`"), why));
         }

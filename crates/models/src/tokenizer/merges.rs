@@ -17,7 +17,7 @@ pub(super) struct Pieces {
     /// Pieces, with their ids and scores.
     pub(super) known: HashMap<String, (i64, f32)>,
     /// Texts that are always one token and are matched first; longest first.
-    pub(super) whole: Vec<(String, i64)>,
+    pub(super) user_defined: Vec<(String, i64)>,
     /// The token of each byte, for text that is not in any piece.
     pub(super) bytes: Option<Box<[i64; 256]>>,
     /// The token of text that has neither pieces nor byte tokens.
@@ -26,7 +26,8 @@ pub(super) struct Pieces {
     pub(super) prefix: bool,
 }
 
-/// A piece of the text. It is empty once it has been merged into its left neighbour.
+/// A piece of the text, `text[from..to]`, with the indices of its neighbours. It is empty once it has been
+/// merged into its left neighbour.
 #[derive(Clone, Copy)]
 struct Symbol {
     from: usize,
@@ -34,7 +35,7 @@ struct Symbol {
     before: Option<usize>,
     after: Option<usize>,
     /// If true, this is one token that is never merged.
-    is_whole: bool,
+    is_user_defined: bool,
 }
 
 /// Two adjacent symbols that can be merged.
@@ -99,8 +100,8 @@ impl Pieces {
         let mut was_unknown = false;
         for s in symbols.iter().filter(|s| s.from < s.to) {
             let piece = &text[s.from..s.to];
-            let whole = self.whole.iter().find(|(text, _)| s.is_whole && text == piece).map(|(_, id)| *id);
-            let known = whole.or_else(|| self.known.get(piece).map(|(id, _)| *id));
+            let own = self.user_defined.iter().find(|(text, _)| s.is_user_defined && text == piece);
+            let known = own.map(|(_, id)| *id).or_else(|| self.known.get(piece).map(|(id, _)| *id));
             match (known, &self.bytes) {
                 (Some(id), _) => tokens.push(id),
                 (None, Some(bytes)) => tokens.extend(piece.bytes().map(|b| bytes[usize::from(b)])),
@@ -117,10 +118,11 @@ impl Pieces {
     fn symbols(&self, text: &str) -> Vec<Symbol> {
         let (mut symbols, mut from): (Vec<Symbol>, usize) = (Vec::new(), 0);
         while let Some(c) = text[from..].chars().next() {
-            let whole = self.whole.iter().find(|(own, _)| text[from..].starts_with(own.as_str()));
-            let to = from + whole.map_or(c.len_utf8(), |(own, _)| own.len());
+            let user_defined =
+                self.user_defined.iter().find(|(own, _)| text[from..].starts_with(own.as_str()));
+            let to = from + user_defined.map_or(c.len_utf8(), |(own, _)| own.len());
             let (before, after) = (symbols.len().checked_sub(1), Some(symbols.len() + 1));
-            symbols.push(Symbol { from, to, before, after, is_whole: whole.is_some() });
+            symbols.push(Symbol { from, to, before, after, is_user_defined: user_defined.is_some() });
             from = to;
         }
         if let Some(last) = symbols.last_mut() {
@@ -131,7 +133,7 @@ impl Pieces {
 
     fn pair(&self, text: &str, symbols: &[Symbol], left: usize, right: usize) -> Option<Pair> {
         let (a, b) = (symbols.get(left)?, symbols.get(right)?);
-        if a.is_whole || b.is_whole {
+        if a.is_user_defined || b.is_user_defined {
             return None;
         }
         let (_, score) = self.known.get(&text[a.from..b.to])?;

@@ -104,9 +104,9 @@ pub(super) fn scored(m: &Metadata) -> Result<Option<Scored>> {
         return Ok(None);
     }
     let spaced = |text: &str| text.replace(' ', &SPACE.to_string());
-    let whole = (0..v.tokens.len()).filter(|id| v.kind(*id) == USER_DEFINED && !v.tokens[*id].is_empty());
-    let mut whole: Vec<(String, i64)> = whole.map(|id| (spaced(v.tokens[id]), id as i64)).collect();
-    whole.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+    let ids = (0..v.tokens.len()).filter(|id| v.kind(*id) == USER_DEFINED && !v.tokens[*id].is_empty());
+    let mut user_defined: Vec<(String, i64)> = ids.map(|id| (spaced(v.tokens[id]), id as i64)).collect();
+    user_defined.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
     let bytes = (0..=255u8).map(|byte| {
         let name = format!("<0x{byte:02X}>");
         v.tokens.iter().position(|t| *t == name).map(|id| id as i64)
@@ -114,7 +114,7 @@ pub(super) fn scored(m: &Metadata) -> Result<Option<Scored>> {
     let bytes: Option<Vec<i64>> = if v.has_bytes() { bytes.collect() } else { None };
     let bytes = bytes.and_then(|b| b.into_boxed_slice().try_into().ok());
     let unknown = v.unknown().unwrap_or(0) as i64;
-    let pieces = Pieces { known: v.pieces()?, whole, bytes, unknown, prefix: v.prefix() };
+    let pieces = Pieces { known: v.pieces()?, user_defined, bytes, unknown, prefix: v.prefix() };
     let (first, last) = (v.surrounding_token("bos", true), v.surrounding_token("eos", false));
     Ok(Some(Scored { pieces, first: first.map(|(id, _)| id), last: last.map(|(id, _)| id) }))
 }

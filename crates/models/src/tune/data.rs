@@ -81,7 +81,7 @@ impl LanguageModel {
         if has("text") {
             return Ok(Item::Example(self.text_example(text("text")?)?));
         }
-        let why = "has none of `text`, `prompt` and `completion`, `messages`, `prompt` with `chosen` and `rejected`";
+        let why = "must have `text`, or `messages`, or `prompt` and `completion`, or `prompt`, `chosen` and `rejected`";
         Err(Error::value("the line", why))
     }
 }

@@ -5,7 +5,7 @@ use super::example::Prompt;
 use super::pack::{Row, Shape, numbers, tensors};
 use super::reference::{Scorer, Snapshot, log_probabilities};
 use super::rollout::{Rollout, Sampler};
-use super::{Decay, Passes, Tuning, finite, number, objective};
+use super::{Decay, Passes, Tuning, check_loss, number, objective};
 use crate::config::Config;
 use crate::decoder::Decoder;
 use crate::language::LanguageModel;
@@ -141,7 +141,7 @@ pub(super) fn row_length(
 }
 
 /// Calls `reward`. Fails unless it returns one finite number for each answer.
-pub(super) fn rewarded(
+pub(super) fn checked_rewards(
     rollouts: &[Rollout],
     reward: &mut impl FnMut(&[Rollout]) -> Result<Vec<f64>>,
 ) -> Result<Vec<f64>> {
@@ -174,7 +174,7 @@ impl LanguageModel {
             return Err(Error::value(format!("group {group} and epochs {epochs}"), why));
         }
         if !(clip.0 > 0.0 && clip.1 > 0.0 && kl >= 0.0 && kl.is_finite()) {
-            let why = "must be positive, and `kl` 0 or more";
+            let why = "are out of range: both clips must be positive, and kl 0 or more";
             return Err(Error::value(format!("clip {clip:?} and kl {kl}"), why));
         }
         let model = self.engine.shared();
@@ -202,7 +202,7 @@ impl LanguageModel {
             let chosen = passes.take(count / group)?;
             let chosen: Vec<usize> = chosen.into_iter().flat_map(|i| std::iter::repeat_n(i, group)).collect();
             let rollouts = sampler.sample(prompts, &chosen)?;
-            let rewards = rewarded(&rollouts, &mut reward)?;
+            let rewards = checked_rewards(&rollouts, &mut reward)?;
             let advantages = objective::group_advantages(&rewards, group, scaled);
             let rows: Vec<Row> = rollouts.iter().map(|r| Row::single(&r.example, length)).collect();
             let old = score_rows(&scorer, &rows, part, device)?;
@@ -257,7 +257,7 @@ pub(super) fn update(
             let own = (at * part).min(count)..((at + 1) * part).min(count);
             loss += number(&step.run(&inputs(own))?.loss)? / parts as f64;
         }
-        finite(n, loss)?;
+        check_loss(n, loss)?;
     }
     Ok(loss)
 }

@@ -178,7 +178,7 @@ impl Tuning {
 }
 
 /// Returns the loss, or an error if it is so large that the run has diverged.
-pub(crate) fn finite(step: u64, loss: f64) -> Result<f64> {
+pub(crate) fn check_loss(step: u64, loss: f64) -> Result<f64> {
     match loss.is_finite() && loss.abs() <= MAX_LOSS {
         true => Ok(loss),
         false => {
@@ -266,7 +266,7 @@ impl LanguageModel {
                 let outcome = step.run(&pack::tensors(part, scale, device))?;
                 loss += number(&outcome.loss)? / tuning.accumulate as f64;
             }
-            last = finite(n, loss)?;
+            last = check_loss(n, loss)?;
             let rate = step.optimizer().rate();
             let tokens = total as usize;
             if !each(&Progress { step: n, steps: tuning.steps, loss, tokens, rate, model: &model })? {

@@ -87,8 +87,8 @@ pub fn pack(examples: &[Example], length: usize, several: bool) -> Result<Vec<Ro
     Ok(rows)
 }
 
-/// `ids`, `targets`, `segments`, `positions` and `weights` of rows, `[rows, length]`; weights are multiplied
-/// by `scale`.
+/// Makes the tensors `ids`, `targets`, `segments`, `positions` and `weights` of rows, each `[rows, length]`. Weights
+/// are multiplied by `scale`.
 pub(crate) fn tensors(rows: &[&Row], scale: f64, device: Device) -> Vec<Tensor> {
     let shape = [rows.len(), rows.first().map_or(0, |row| row.ids.len())];
     let list = |of: fn(&Row) -> &Vec<i64>| {

@@ -2,7 +2,7 @@
 //! the divergence from the initial policy.
 
 use super::example::Prompt;
-use super::grpo::{Batch, Round, mean_kl, rewarded, row_length, update};
+use super::grpo::{Batch, Round, checked_rewards, mean_kl, row_length, update};
 use super::pack::{Row, tensors};
 use super::reference::{Scorer, Snapshot};
 use super::rollout::{Rollout, Sampler};
@@ -126,7 +126,8 @@ impl LanguageModel {
         let shares = [o.discount, o.lambda].iter().all(|x| (0.0..=1.0).contains(x));
         let penalties = o.kl >= 0.0 && o.value >= 0.0;
         if o.epochs == 0 || !positive || !shares || !penalties {
-            let why = "must have at least 1 epoch, positive clips, and a discount and lambda from 0 to 1";
+            let why = "must have at least 1 epoch, positive clips, a discount and lambda from 0 to 1, and kl and value of \
+                       0 or more";
             return Err(Error::value("the options", why));
         }
         let tuning = &o.tuning;
@@ -162,7 +163,7 @@ impl LanguageModel {
         let (mut passes, mut last) = (Passes::new(prompts.len(), tuning.seed)?, 0.0);
         for n in 1..=tuning.steps {
             let rollouts = sampler.sample(prompts, &passes.take(count)?)?;
-            let rewards = rewarded(&rollouts, &mut reward)?;
+            let rewards = checked_rewards(&rollouts, &mut reward)?;
             let rows: Vec<Row> = rollouts.iter().map(|r| Row::single(&r.example, length)).collect();
             let [old, values] = evaluate_rows(&judging, &rows, part, device)?;
             let reference = start.with(|| super::grpo::score_rows(&scorer, &rows, part, device))?;

@@ -3,7 +3,7 @@
 use super::example::{Example, Pair};
 use super::pack::{Row, Shape, numbers, tensors};
 use super::reference::{Scorer, log_probabilities};
-use super::{Decay, Passes, Progress, Tuning, finite, number, objective};
+use super::{Decay, Passes, Progress, Tuning, check_loss, number, objective};
 use crate::config::Config;
 use crate::decoder::Decoder;
 use crate::language::LanguageModel;
@@ -56,9 +56,9 @@ impl PairRows {
         chosen.chain(pairs.iter().map(|i| &self.rejected[*i])).collect()
     }
 
-    /// Takes the steps of a tuning, each with batches of `batch` pairs. `inputs` returns the tensors of the
-    /// pairs with these indices. Calls `each` after every step, and ends early if it returns false. Returns
-    /// the last loss.
+    /// Runs the updates of a tuning, each with batches of `batch` pairs. `inputs` returns the tensors of the
+    /// pairs with these indices. Calls `each` after every update, and ends early if it returns false.
+    /// Returns the last loss.
     pub(super) fn train(
         &self,
         step: Step<'_>,
@@ -76,7 +76,7 @@ impl PairRows {
             for part in chosen.chunks(batch) {
                 loss += number(&step.run(&inputs(part))?.loss)? / tuning.accumulate as f64;
             }
-            last = finite(n, loss)?;
+            last = check_loss(n, loss)?;
             let tokens = self.of(&chosen).iter().map(|row| row.total()).sum::<f64>() as usize;
             let rate = step.optimizer().rate();
             if !each(&Progress { step: n, steps: tuning.steps, loss, tokens, rate, model })? {

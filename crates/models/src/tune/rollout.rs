@@ -54,7 +54,7 @@ impl Sampler {
         Ok(Sampler { session, tokenizer, sampling, tokens, generator: Generator::new(seed) })
     }
 
-    /// Generates one answer for each index in `chosen` into `prompts`; an index may occur several times.
+    /// Generates an answer to `prompts[i]` for each `i` in `chosen`; an index may occur several times.
     pub fn sample(&mut self, prompts: &[Prompt], chosen: &[usize]) -> Result<Vec<Rollout>> {
         // Weights may have changed since the caches were computed.
         self.session.forget();
