@@ -326,7 +326,7 @@ impl DeviceArgs {
     }
 }
 
-/// The precision of products with quantised weights.
+/// The precision of products with quantised weights, and of cached keys and values.
 #[derive(Args, Debug)]
 pub(crate) struct Precision {
     /// Activations in products with quantised weights: f32, bf16, or int8, which rounds them to 8 bits and is faster

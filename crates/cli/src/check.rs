@@ -9,7 +9,7 @@ mod probe;
 mod slopes;
 
 use crate::args::CheckArgs;
-use crate::given::Ready;
+use crate::inputs::Ready;
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::lang::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use gradus::lang::{Gradient, GradientOptions, Program, Span};
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     // Faults of the program itself are reported before its gradient is computed.
     program.run(&ready.inputs, &ready.settings, &wanted)?;
     writeln!(terminal.out, "{equations} equations, {} names: no errors", program.names.len())?;
-    let Some((program, gradient)) = differentiated(program, args, &mut random, &mut ready)? else {
+    let Some((program, gradient)) = with_gradient(program, args, &mut random, &mut ready)? else {
         writeln!(terminal.out, "the program has nothing to differentiate")?;
         return device::compare_with_cpu(program, None, &ready, chosen, terminal);
     };
@@ -133,7 +133,7 @@ impl Random {
             let Some(d) = program.definition(name).filter(|_| !ready.inputs.contains_key(name)) else {
                 continue;
             };
-            let extents = crate::given::declared(program, &d.places, &numbers);
+            let extents = crate::inputs::declared(program, &d.places, &numbers);
             if let Some(shape) = extents.into_iter().collect::<Option<Vec<usize>>>() {
                 ready.inputs.insert(name.clone(), self.tensor(&shape));
             }
@@ -157,7 +157,7 @@ fn tensor(name: &str, places: &[Index]) -> Expr {
     Kind::Ref(at(name, places)).bare()
 }
 
-/// Index names that no program uses.
+/// Makes the indices of added equations, with names that programs are unlikely to use.
 fn indices(rank: usize) -> Vec<Index> {
     (0..rank).map(|i| Index::Named(format!("q{i}").into(), 0)).collect()
 }
@@ -177,7 +177,7 @@ fn equation(target: Ref, mut factors: Vec<Expr>) -> Equation {
 
 /// Returns the program and its gradient. If the program has no loss, the randomly weighted sum of its outputs
 /// is used.
-fn differentiated(
+fn with_gradient(
     program: &Program,
     args: &CheckArgs,
     random: &mut Random,
@@ -247,6 +247,7 @@ struct CheckedName {
     part: Equation,
     /// If true, the part is the first time step only.
     first: bool,
+    /// The input whose derivative is compared: the name itself, or the input that `term` adds.
     step: Name,
     /// The term that adds the step to the name; `None` if the name is an input.
     term: Option<Equation>,
@@ -257,7 +258,8 @@ struct CheckedName {
 fn checked_names(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec<CheckedName> {
     let Some(d) = program.definition(name) else { return Vec::new() };
     let own = indices(d.rank);
-    // The name of a gradient: only gradients may read every step of a time that ends by a condition.
+    // The part is named like a gradient, because only gradients may read every step of a time that ends by a
+    // condition.
     let part = |k: usize| format!("Grad_Part_{k}_{name}");
     let step = |k: usize| Name::from(format!("Step_{k}_{name}"));
     let whole = equation(at(&part(0), &own), vec![tensor(gradient, &own)]);

@@ -1,11 +1,11 @@
 //! `gradus explain`: the cost of every equation on its own, and of the program as one plan.
 
-mod apart;
 mod code;
+mod invariant;
 mod unfolded;
 
 use crate::args::ExplainArgs;
-use crate::given::avals;
+use crate::inputs::avals;
 use crate::{Done, Terminal, open, run, show};
 use gradus::files::atomic;
 use gradus::ir::ops::Form;
@@ -185,7 +185,7 @@ impl Cost {
         rounds: &Rounds,
         moves: impl Fn(&Name) -> bool,
     ) -> Done<(Cost, Option<Repeated>)> {
-        let Repeated::Rounds(turns) = rounds.repeated else {
+        let Repeated::Rounds(count) = rounds.repeated else {
             return Ok((Cost::of(lowered, inputs)?, Some(rounds.repeated)));
         };
         let moving: Vec<bool> = lowered.inputs.iter().map(moves).collect();
@@ -196,15 +196,15 @@ impl Cost {
         let graph = lowered.graph.with_outputs(&own)?;
         let order = order(&graph.inlined()?);
         let mut ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
-        let Some((before, round)) = apart::split_invariant(&graph, &moving)? else {
-            let cost = Cost::of_plan(&lowered.compiled()?, &ins)?.times(turns);
+        let Some((before, round)) = invariant::split_invariant(&graph, &moving)? else {
+            let cost = Cost::of_plan(&lowered.compiled()?, &ins)?.times(count);
             return Ok((Cost { order, ..cost }, Some(rounds.repeated)));
         };
         let before = compile_graph(&Arc::new(before))?;
         let once = Cost::of_plan(&before, &ins)?;
         let kept = before.run(&ins)?;
         ins.extend(&kept);
-        let each = Cost::of_plan(&compile_graph(&Arc::new(round))?, &ins)?.times(turns);
+        let each = Cost::of_plan(&compile_graph(&Arc::new(round))?, &ins)?.times(count);
         let cost = Cost {
             flops: once.flops + each.flops,
             bytes: once.bytes + each.bytes,
@@ -409,11 +409,11 @@ fn einsum(e: &Equation) -> Option<String> {
     }
     terms.push(labels(&e.target)?);
     // Single letters are joined; longer names are separated by spaces.
-    let apart = if terms.iter().flatten().all(|l| l.chars().count() == 1) { "" } else { " " };
-    let mut spelled: Vec<String> = terms.iter().map(|t| t.join(apart)).collect();
+    let separator = if terms.iter().flatten().all(|l| l.chars().count() == 1) { "" } else { " " };
+    let mut spelled: Vec<String> = terms.iter().map(|t| t.join(separator)).collect();
     let left = spelled.pop()?;
-    let between = if apart.is_empty() { "," } else { ", " };
-    let arrow = if apart.is_empty() { "->" } else { " -> " };
+    let between = if separator.is_empty() { "," } else { ", " };
+    let arrow = if separator.is_empty() { "->" } else { " -> " };
     Some(format!("{}{arrow}{left}", spelled.join(between)))
 }
 

@@ -2,7 +2,7 @@
 //! without the compiler.
 
 use crate::args::InputArgs;
-use crate::given::avals;
+use crate::inputs::avals;
 use crate::train::{self, language::Language};
 use crate::{Done, Failure, Terminal, open, run};
 use clap::Args;

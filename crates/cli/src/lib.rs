@@ -11,8 +11,8 @@ mod explain;
 mod export;
 mod fmt;
 mod generate;
-mod given;
 mod grad;
+mod inputs;
 mod inspect;
 mod open;
 mod query;
@@ -74,7 +74,8 @@ fn command(args: &[OsString]) -> Source {
     Source::new("command line", words.fold("gradus".to_string(), |all, word| format!("{all} {word}")))
 }
 
-/// Gives positions to faults that have none: each gets that of the option in `options` whose value it names.
+/// Gives positions to faults that have none. Each gets the position of the option in `options` whose value
+/// contains a name of the fault.
 pub(crate) fn point_at_options(mut faults: Faults, command: Option<&Source>, options: &[&str]) -> Faults {
     let Some(command) = command else { return faults };
     let file = faults.sources.len() as u32;

@@ -1,7 +1,7 @@
 //! `gradus query`: prints rows of a relation or elements of a tensor.
 
 use crate::args::QueryArgs;
-use crate::given::Ready;
+use crate::inputs::Ready;
 use crate::show::Cell;
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::files::json;

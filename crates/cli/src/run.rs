@@ -1,7 +1,7 @@
 //! `gradus run`: computes the values of a program, prints them, and writes files.
 
 use crate::args::{InputArgs, RunArgs};
-use crate::given::{Ready, avals};
+use crate::inputs::{Ready, avals};
 use crate::open::Opened;
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::files::{self, json, tokens::Tokens};

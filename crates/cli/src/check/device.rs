@@ -1,7 +1,7 @@
 //! Compares the values and gradients that a program has on a device with those on the CPU.
 //! Takes the program, its gradient and its inputs; prints a table and returns an error if a difference is too large.
 
-use crate::given::Ready;
+use crate::inputs::Ready;
 use crate::{Done, Failure, Terminal, show};
 use gradus::lang::ast::Name;
 use gradus::lang::{Gradient, Program};

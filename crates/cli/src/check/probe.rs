@@ -4,7 +4,7 @@
 use super::slopes::{Slopes, limit};
 use super::{CheckedName, Random, checked_names};
 use crate::Done;
-use crate::given::{Ready, avals};
+use crate::inputs::{Ready, avals};
 use gradus::ir::transform::{jvp, vjp};
 use gradus::lang::ast::{Equation, Kind, Name, Projection, Ref};
 use gradus::lang::{Gradient, Lowered, Program, Settings};
@@ -58,7 +58,8 @@ pub(super) struct Probe {
     inputs: BTreeMap<Name, Tensor>,
     pub(super) parts: Vec<Part>,
     pub(super) skipped: Vec<(String, String)>,
-    /// A function of the program that holds values constant, if there is one.
+    /// A function of the program that uses `stop_gradient` inside, so that it holds values constant; if there is
+    /// one.
     pub(super) holds: Option<Name>,
     /// Relative rounding error: that of the least precise float dtype of the program, or the tolerance of
     /// fixpoints.
@@ -249,8 +250,8 @@ impl Probe {
 
     /// Compares a predicted slope with finite differences along a direction, in which only the elements
     /// `moved` change (`None`: all). Returns the error, or `None` if the differences are too inaccurate, and
-    /// true if the loss has no derivative there. If it seems to have none, tries shorter steps, relative to
-    /// the smallest values.
+    /// true if the loss has no derivative there. If the loss seems to have no derivative, tries shorter steps,
+    /// relative to the smallest values.
     fn difference(
         &self,
         along: &ProbeDirection<'_>,

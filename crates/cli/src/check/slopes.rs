@@ -36,9 +36,9 @@ impl Slopes {
     }
 
     /// Returns true if there is no derivative: with shorter steps the slopes stay apart, grow without bound,
-    /// or are not finite. If `slope` is not between the two slopes, the gradient counts as wrong instead,
-    /// unless forward and reverse mode agree on it: several kinks that cancel may each have a slope of their
-    /// own.
+    /// or are not finite. If `slope` is not between the two slopes, the gradient counts as wrong instead. The
+    /// exception is a gradient on which forward and reverse mode agree: several kinks that cancel may each
+    /// have a slope of their own.
     pub(super) fn kinked(self, shorter: Slopes, slope: f64, agreed: bool) -> bool {
         if !self.gap().is_finite() || !shorter.gap().is_finite() {
             return true;

@@ -3,7 +3,7 @@
 
 use super::single_equation;
 use crate::Done;
-use crate::given::{Ready, avals};
+use crate::inputs::{Ready, avals};
 use gradus::Tensor;
 use gradus::ir::Op;
 use gradus::lang::ast::{Equation, Index, Kind, Name, Place, Ref};

@@ -333,7 +333,7 @@ impl Answer<'_> {
         if self.ask.chat {
             let one = |id: i64, p: f64| {
                 let (token, bytes) = text(id);
-                json!({ "token": token, "logprob": finite(p), "bytes": bytes })
+                json!({ "token": token, "logprob": clamped(p), "bytes": bytes })
             };
             let each = |(token, _): &(Token, usize)| {
                 let mut out = one(token.id, token.log_probability);
@@ -354,13 +354,13 @@ impl Answer<'_> {
         let top = |(token, _): &(Token, usize)| -> Json {
             let mut map = serde_json::Map::new();
             for (id, p) in token.top.iter().chain([&(token.id, token.log_probability)]) {
-                map.entry(text(*id)).or_insert(json!(finite(*p)));
+                map.entry(text(*id)).or_insert(json!(clamped(*p)));
             }
             Json::Object(map)
         };
         json!({
             "tokens": tokens.iter().map(|(t, _)| text(t.id)).collect::<Vec<_>>(),
-            "token_logprobs": tokens.iter().map(|(t, _)| finite(t.log_probability)).collect::<Vec<_>>(),
+            "token_logprobs": tokens.iter().map(|(t, _)| clamped(t.log_probability)).collect::<Vec<_>>(),
             "top_logprobs": tokens.iter().map(top).collect::<Vec<_>>(),
             "text_offset": tokens.iter().map(|(_, at)| *at).collect::<Vec<_>>(),
         })
@@ -368,6 +368,6 @@ impl Answer<'_> {
 }
 
 /// Clamps a log-probability, because JSON has no infinity. OpenAI's API uses -9999 for very unlikely tokens.
-fn finite(p: f64) -> f64 {
+fn clamped(p: f64) -> f64 {
     p.max(-9999.0)
 }

@@ -260,7 +260,8 @@ impl Connection {
         self.stream.write_all(bytes)
     }
 
-    /// Closes the connection. First reads what the client is still sending, so that it can read the response.
+    /// Closes the connection. First reads what the client is still sending: unread data would reset the
+    /// connection, and the client could not read the response.
     pub(crate) fn close(mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
         let until = Instant::now() + Duration::from_millis(500);

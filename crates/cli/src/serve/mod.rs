@@ -194,7 +194,7 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal<'_>) -> Done {
     if key.as_ref().is_some_and(String::is_empty) {
         return Err(Failure::Usage("the key must not be empty".into()));
     }
-    // Before the model is loaded, so that a port in use is reported at once.
+    // The port is opened before the model is loaded, so that a port in use is reported at once.
     let listener = TcpListener::bind((args.host, args.port)).map_err(|e| {
         Failure::Run(format!(
             "cannot listen on {}:{}: {e}; choose another port with --port",

@@ -1,4 +1,5 @@
-//! The thread that generates. Texts wait in a bounded queue for a slot of the batch; their tokens are sent through channels.
+//! Runs the thread that generates texts. Texts wait in a bounded queue for a slot of the batch, and their tokens
+//! are sent through channels.
 //!
 //! The thread never writes to a client, so a slow client delays only its own connection.
 

@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn lines_are_read_back() {
-        // Sums of tenths, and such times, need all digits to be read back exactly.
+        // Sums of tenths, and times in microseconds, need all digits to be read back exactly.
         for (loss, validation) in
             [(0.125, None), (f64::INFINITY, Some(-f64::INFINITY)), (0.1 + 0.2, Some(0.7 + 0.1))]
         {

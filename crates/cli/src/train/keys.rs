@@ -63,7 +63,7 @@ impl Keys {
         Ok(found)
     }
 
-    /// Records another value for a key than the one that was read.
+    /// Records a value for a key, in place of the value that was read.
     pub(crate) fn record(&self, key: &str, value: &str) {
         self.recorded.borrow_mut().insert(format!("{}{key}", self.prefix), value.to_string());
     }

@@ -7,7 +7,7 @@ use super::language::Common;
 use super::optimizer::optimizer;
 use super::validation::HeldOut;
 use crate::args::{InputArgs, Pair};
-use crate::given::declared;
+use crate::inputs::declared;
 use crate::{Done, Failure, Terminal, open};
 use gradus::files;
 use gradus::lang::ast::{Index, Name};
@@ -70,7 +70,7 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     }
     let mut inputs = own.table("inputs")?;
     for name in inputs.keys() {
-        known(&inputs, &opened.program, &name)?;
+        check_is_input(&inputs, &opened.program, &name)?;
         let path = inputs.text(&name, "the path of a file")?.unwrap_or_default();
         inputs.record(&name, &files::fingerprint(&common.folder.join(&path))?);
         given.inputs.push(pair(&name, common.folder, &path));
@@ -84,7 +84,7 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
         ));
     }
     for name in &names {
-        known(&parameters, &opened.program, name)?;
+        check_is_input(&parameters, &opened.program, name)?;
         if parameters.is_text(name) {
             let path = parameters.text(name, "the path of a file")?.unwrap_or_default();
             parameters.record(name, &files::fingerprint(&common.folder.join(&path))?);
@@ -111,7 +111,9 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     for name in &names {
         let first = match ready.inputs.remove(name) {
             Some(t) => t,
-            None => first(&mut parameters, name, &opened.program, &ready.settings, &ready.inputs, &g)?,
+            None => {
+                initial_value(&mut parameters, name, &opened.program, &ready.settings, &ready.inputs, &g)?
+            }
         };
         model.0.push((name.clone(), Param::new(&first.to_dtype(ready.settings.float))));
     }
@@ -179,7 +181,7 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     }
     let lowered = Arc::new(joint.lower(&avals, &ready.settings, &wanted)?);
     let run = lowered.clone();
-    let loss = move |m: &Parameters, batch: &[Tensor]| stepped(&run, m, &order, batch);
+    let loss = move |m: &Parameters, batch: &[Tensor]| loss_with_gradients(&run, m, &order, batch);
     let model = Arc::new(model);
     let validation = match asked {
         Some(asked) => {
@@ -199,7 +201,7 @@ fn pair(name: &str, folder: &Path, path: &str) -> Pair {
 }
 
 /// Returns an error unless `name` is an input of the program.
-fn known(keys: &Keys, program: &Program, name: &str) -> Done {
+fn check_is_input(keys: &Keys, program: &Program, name: &str) -> Done {
     if program.is_input(name) {
         return Ok(());
     }
@@ -209,7 +211,7 @@ fn known(keys: &Keys, program: &Program, name: &str) -> Done {
 
 /// Makes the initial value of a parameter: a number that fills it, or a table with a distribution. Axes have
 /// their declared sizes, else those of inputs with the same index.
-fn first(
+fn initial_value(
     keys: &mut Keys,
     name: &Name,
     program: &Program,
@@ -263,7 +265,12 @@ fn of_inputs(program: &Program, inputs: &BTreeMap<Name, Tensor>, index: &Index) 
 
 /// Returns the loss and the convergence flags of fixpoints. The program also computes the gradients; the
 /// custom derivative rule returns these, scaled by the cotangent of the loss.
-fn stepped(run: &gradus::lang::Lowered, m: &Parameters, order: &[Name], batch: &[Tensor]) -> Vec<Tensor> {
+fn loss_with_gradients(
+    run: &gradus::lang::Lowered,
+    m: &Parameters,
+    order: &[Name],
+    batch: &[Tensor],
+) -> Vec<Tensor> {
     let parameter = |name: &Name| m.0.iter().position(|(n, _)| n == name);
     let mut operands: Vec<&Tensor> = Vec::new();
     for name in &run.inputs {

@@ -153,9 +153,9 @@ impl InputArgs {
         let mut found = InputValues::default();
         for p in self.set.iter().filter(|p| Self::is_tensor(program, p)) {
             let name: Name = p.name.as_str().into();
-            let whole = program.reads_as_given(&name);
+            let unconverted = program.reads_as_given(&name);
             // `nan` and `inf` are accepted as numbers.
-            match json::from_literal(&p.value, whole) {
+            match json::from_literal(&p.value, unconverted) {
                 Ok(tensor) => drop(found.inputs.insert(name, tensor)),
                 Err(why) => {
                     found.faults.push(option_fault("--set", p, &why, program, settings));
@@ -172,7 +172,7 @@ impl InputArgs {
             found.keep(name, Span::NOWHERE, read);
         }
         if let Some(run) = &self.params
-            && let Err(e) = trained(run, program, &mut found)
+            && let Err(e) = read_run_parameters(run, program, &mut found)
         {
             // The inputs that the run would have given are not reported as missing too.
             found.unread.extend(program.inputs().filter(|n| !found.inputs.contains_key(*n)).cloned());
@@ -228,7 +228,7 @@ pub(crate) fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {
 }
 
 /// Reads the parameters of a run that are inputs of the program and that no other option gives.
-fn trained(run: &Path, program: &Program, found: &mut InputValues) -> gradus::Result<()> {
+fn read_run_parameters(run: &Path, program: &Program, found: &mut InputValues) -> gradus::Result<()> {
     let file = Reader::open(checkpoint(run))?;
     let names: HashSet<String> = file.names().into_iter().collect();
     let own = program.inputs().map(|n| (n, file.stored(n))).filter(|(_, stored)| names.contains(stored));
