@@ -1,8 +1,8 @@
-//! The language model of Bengio et al. (2003) on names: three letters predict the next. The model itself, embeddings of 10
-//! numbers and two hidden layers of 200, is `crates/models/src/names.rs`.
+//! The language model of Bengio et al. (2003) on names: three letters predict the next. The model itself is
+//! `crates/models/src/names.rs`: embeddings of 10 numbers and two hidden layers of 200.
 //!
-//! After 1500 batches the loss on names it has not seen is below 2.2 nats (guessing is 3.30), after 20000, with
-//! `cargo run --release --example names -- 20000`, below 2.0.
+//! After 1500 batches the loss on names that it has not seen is below 2.2 nats (guessing is 3.30). After 20000, with
+//! `cargo run --release --example names -- 20000`, it is below 2.0.
 
 use gradus::models::names::{Bengio, Sizes, examples, loss, split};
 use gradus::nn::data::{Dataset, Loader, Tensors};

@@ -1,7 +1,9 @@
-//! Fine-tuning of a small model that adds digits: an adapter (LoRA), preferences (DPO), a reward model with PPO, and GRPO.
+//! Fine-tuning of a small model that adds digits: an adapter (LoRA), preferences (DPO), a reward model with PPO, and
+//! GRPO.
 //!
-//! `cargo run --example tune -- grpo` runs one of `lora`, `dpo`, `ppo` and `grpo`; without a name all of them run, in about a
-//! minute. `grpo` also writes its rewards to the file that is named after it, as in `examples/data/grpo_reward.csv`.
+//! `cargo run --example tune -- grpo` runs one of `lora`, `dpo`, `ppo` and `grpo`; without a name all of them run, in
+//! about a minute. `tune -- grpo FILE` also writes the rewards to `FILE`; `examples/data/grpo_reward.csv` is such a
+//! file.
 
 use gradus::models::LanguageModel;
 use gradus::models::engine::Options;

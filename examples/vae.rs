@@ -1,7 +1,7 @@
 //! A variational autoencoder of handwritten digits: eight numbers per image, from which new images are drawn.
 //!
-//! After 20 passes the bound on the negative log-likelihood of an image is below 25.2 nats (with the average of
-//! all images it is 27.1); `cargo run --example vae -- 20 digits.png` writes sixteen new digits.
+//! After 20 passes the bound on the negative log-likelihood of an image is below 25.2 nats; a model that always
+//! predicts the average image has 27.1. `cargo run --example vae -- 20 digits.png` writes sixteen new digits.
 
 use gradus::nn::data::{Loader, Tensors};
 use gradus::nn::file::{idx, png};
@@ -36,7 +36,7 @@ impl Vae {
         self.decode.forward(&self.expand.forward(z).relu())
     }
 
-    /// The bound per image, and its divergence from the prior.
+    /// The bound per image, and the divergence from the prior that it contains.
     fn bound(&self, x: &Tensor) -> [Tensor; 2] {
         let h = self.encode.forward(x).relu();
         let (mean, log_var) = (self.mean.forward(&h), self.log_var.forward(&h));
@@ -69,7 +69,7 @@ pub(crate) fn train(passes: usize) -> Result<(f32, Tensor)> {
             batches += 1.0;
         }
         bound = sums[0] / batches;
-        println!("pass {pass}: {bound:.2} nats, {:.2} of them for eight numbers", sums[1] / batches);
+        println!("pass {pass}: {bound:.2} nats, of which divergence from the prior {:.2}", sums[1] / batches);
     }
     let draw = compile_forward(&vae, |m, z| m.images(&z[0]).sigmoid().reshape([16, 8, 8]));
     Ok((bound, draw.run(&[g.randn([16, Z])])?.remove(0)))

@@ -1,7 +1,7 @@
 //! Primitives declared outside of the core, through its public interface, and used in the same ways as those
 //! of the core.
 //!
-//! `cargo run -p user_primitive`; every line is an assertion.
+//! `cargo run -p user_primitive` runs it; every result is asserted.
 
 mod cube;
 mod rot90;
