@@ -103,7 +103,7 @@ pub(crate) fn lanes(
 ) -> Result<(), String> {
     let kernel = nest.kernel;
     let mut points: Vec<Point> = Vec::new();
-    // Multi-dimensional indices are needed only if an access is not contiguous.
+    // The index along each axis is needed only if an access is not contiguous, or if an instruction uses the index.
     let indexed = nest.needs_index();
     let base = if indexed && shares.along { decompose(b, first, &nest.extents) } else { Vec::new() };
     for k in 0..4 {

@@ -162,7 +162,8 @@ fn passes(nodes: &[Node]) -> Vec<i64> {
     pass
 }
 
-/// Returns, for each node, true if it is a row value that is used outside of the steps per row of its pass.
+/// Returns, for each row value, true if it is used outside of the steps per row of its pass. The entries of other nodes have
+/// no meaning.
 fn saved(lowered: &Lowered, live: &[bool], pass: &[i64]) -> Vec<bool> {
     let nodes = &lowered.nodes;
     let mut saved = vec![false; nodes.len()];

@@ -66,7 +66,7 @@ impl<T: Packable> Pack<T> for Patches<'_, T> {
     fn pack(&self, panel: Panel, out: &mut [T]) {
         match Isa::best().vectors() {
             Isa::Portable => self.pack_any(panel, out),
-            // SAFETY: the processor has AVX2 or NEON on these instruction sets.
+            // SAFETY: the processor's best instruction set is not the portable one, so it has AVX2 or NEON.
             _ => unsafe { self.pack_vectors(panel, out) },
         }
     }
@@ -113,8 +113,8 @@ impl<T: Packable> Patches<'_, T> {
             while p < steps.len() {
                 let whole = p + side <= steps.len() && steps[p + side - 1] == steps[p] + side - 1;
                 if whole && furthest + steps[p] + side <= self.x.len() {
-                    // SAFETY: the check above has verified that all rows of the block are within `x`; the
-                    // destination is within `out`.
+                    // SAFETY: the caller guarantees AVX2 or NEON; the check above has verified that all rows of the
+                    // block are within `x`, and the destination is within `out`.
                     unsafe {
                         let mut rows = [self.x.as_ptr(); MAX_ROWS];
                         for (row, at) in rows.iter_mut().zip(from) {

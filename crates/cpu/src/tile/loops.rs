@@ -109,7 +109,7 @@ pub(super) unsafe fn expand(size: usize, x: *const u8, rows: usize, row: usize, 
 /// Sets `to[at]` to the combination of all of `x`.
 ///
 /// # Safety
-/// `x` has `n` elements of the dtype's kind, and `to` more than `at`.
+/// `x` has `n` elements of the dtype's kind, and `to` has space for element `at`.
 pub(super) unsafe fn reduce(combine: Combine, dtype: DType, x: *const u8, n: usize, to: *mut u8, at: usize) {
     unsafe fn float<T: vector::Element>(combine: Combine, x: *const T, n: usize) -> Option<T> {
         let loops = vector::loops::<T>();

@@ -145,7 +145,8 @@ fn root(b: &mut Build<'_>, k: &Int, n: &Int, inverse: bool) -> String {
     let angle = b.value(format!("(f32({share}) / f32({})) * bitcast<f32>({eighth})", n.text()));
     let (c, s) = (b.value(format!("f_near_cos({angle})")), b.value(format!("f_near_sin({angle})")));
     let quarter = b.value(format!("(({} + 1u) >> 1u) & 3u", octant.text()));
-    // For angles measured from the end, only the sign of the sine changes; `quarter` then selects by the symmetry.
+    // The angle is measured from the nearest multiple of a quarter of a circle, which is `quarter`. In odd octants it is
+    // measured backwards, so the sine is negated.
     let s = b.value(format!("select({s}, -{s}, {odd})"));
     let re = b.value(format!(
         "select(select({c}, -{s}, {quarter} == 1u), select(-{c}, {s}, {quarter} == 3u), {quarter} >= 2u)"

@@ -10,7 +10,7 @@ use gradus_ir::reference::evaluate;
 use gradus_ir::transform;
 use gradus_ir::{Graph, Literal};
 
-/// Makes the first-order checks for the vjp graph as a function of inputs and cotangents, and the adjoint
+/// Runs the first-order checks for the vjp graph as a function of inputs and cotangents, and the adjoint
 /// check for the jvp graph. Forward over reverse and forward over forward must give the same second
 /// derivative. Where the graph is smooth, the second derivative is symmetric, so reverse over forward must
 /// give equal entries.

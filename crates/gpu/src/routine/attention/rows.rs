@@ -29,7 +29,8 @@ struct Kernel<'a> {
 }
 
 impl<'a> Kernel<'a> {
-    /// Starts a kernel that reads the first buffers and writes the last `outs`, with a thread for each row.
+    /// Starts a kernel that reads the first buffers and writes the last `outs`, with one or several threads for each row.
+    /// Also returns the row of this thread.
     fn new(
         call: &'a Call<'_>,
         a: &'a Attention,
@@ -93,7 +94,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Adds variables of all threads of a row.
+    /// Replaces each variable by its sum over all threads of the row.
     fn total(&mut self, variables: &[String]) {
         self.combine(variables, |a, b| format!("({a} + {b})"));
     }
