@@ -50,7 +50,7 @@ def current_device():
 
 
 class Properties:
-    """Properties of a device, as attributes: `name`, `driver`, `backend`, `kind`, and `facts` for all of it."""
+    """Properties of a device, as attributes: `name`, `driver`, `backend`, `kind`, and a dictionary `facts` of all properties."""
 
     def __init__(self, facts):
         self.facts = dict(facts)

@@ -13,7 +13,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use std::sync::{Mutex, PoisonError};
 
-/// Deepest nesting of lists; limits a list that contains itself.
+/// Deepest nesting of lists that is read. Bounds the recursion into a list that contains itself.
 const DEEPEST: usize = 64;
 
 /// Makes a tensor from any object that holds numbers.

@@ -175,7 +175,7 @@ impl PyDType {
     }
 }
 
-/// A dtype argument: one of ours, or Python's `float`, `int`, `bool`, `complex`.
+/// A dtype argument: a dtype of this package or of another library, or Python's `float`, `int`, `bool`, `complex`.
 #[derive(Clone, Copy)]
 pub(crate) struct DTypeArg(pub(crate) DType);
 

@@ -10,7 +10,7 @@ use pyo3::types::{
     PyTuple, PyType,
 };
 
-/// Deepest nesting that is compared; limits objects that contain themselves.
+/// Deepest nesting that is compared. Bounds the recursion into objects that contain themselves.
 const DEEPEST: usize = 24;
 
 /// Largest size of an array, in bytes, that is compared completely; larger ones are sampled.

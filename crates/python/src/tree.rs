@@ -24,7 +24,7 @@ fn is_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(obj.hasattr("__array__")? && obj.hasattr("shape")?)
 }
 
-/// Deepest nesting; limits objects that contain themselves.
+/// Deepest nesting that is read. Bounds the recursion into objects that contain themselves.
 const DEEPEST: usize = 200;
 
 impl Tree {
@@ -176,8 +176,8 @@ impl Tree {
         }
     }
 
-    /// Appends names of the tensors of a call, whose structure is a tuple of arguments and a dictionary of
-    /// keyword arguments.
+    /// Returns names for the tensors of a call. Its structure is a tuple of positional arguments, with the names
+    /// `positional`, and a dictionary of keyword arguments.
     pub(crate) fn argument_names(&self, py: Python<'_>, positional: &[String]) -> Vec<String> {
         let mut names = Vec::new();
         if let Tree::Tuple(call) = self {

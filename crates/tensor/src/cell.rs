@@ -256,7 +256,7 @@ impl Cell {
         Ok(Some(data))
     }
 
-    /// Returns a value to the cell after `take`. Increments the version if `changed`.
+    /// Puts a value back into the cell after `take`. Increments the version if `changed`.
     pub(crate) fn put_back(&self, data: Data, changed: bool) {
         self.put(self.state(), data, changed);
     }

@@ -102,6 +102,6 @@ pub fn set_threads(threads: usize) {
 }
 
 pub mod autograd {
-    //! Gradients from the tape, without touching any leaf.
+    //! Gradients from the tape: [`grad`] returns them, [`backward_from`] adds them to leaves.
     pub use crate::eager::backward::{Backward, backward_from, grad, look_for_nan};
 }

@@ -10,7 +10,7 @@ def _gamma(concentration):
     """Draws from gamma distributions of rate 1, by the method of Marsaglia and Tsang (2000): transformed normal draws, most of
     which are accepted."""
     wide = concentration.detach().double()
-    # Concentrations below 1 use the draw of one more, scaled down.
+    # For a concentration below 1, draws with the concentration plus 1 and scales the draw down.
     d = where(wide < 1, wide + 1, wide) - 1 / 3
     c, shape = 1 / (9 * d).sqrt(), tuple(wide.shape)
     found, missing = zeros(shape, dtype=wide.dtype), ones(shape, dtype=wide.dtype) > 0

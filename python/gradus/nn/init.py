@@ -37,7 +37,7 @@ def uniform_(tensor, a=0.0, b=1.0, generator=None):
 
 @no_grad()
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
-    """Normal.
+    """Fills the tensor with normal draws.
 
     >>> import gradus
     >>> gradus.nn.init.normal_(gradus.empty(2), 5.0, 0.0)

@@ -70,7 +70,8 @@ class _BatchNorm(_NormBase):
         return F.batch_norm(input, mean, var, self.weight, self.bias, self.training or mean is None, self.momentum or 0.0, self.eps)
 
     def _average(self, input):
-        """Returns the weight of a batch in the average of all batches so far, as a tensor for compiled functions."""
+        """Updates the running statistics to the averages over all batches so far. The weight of this batch is a tensor, so that
+        compiled functions compute it anew in each run."""
         axes = [0, *range(2, input.dim())]
         share = self.num_batches_tracked.to(input.dtype).reciprocal()
         for kept, new in ((self.running_mean, input.mean(axes)), (self.running_var, input.var(axes))):

@@ -52,8 +52,8 @@ class UninitializedParameter(Parameter):
     def __init__(self, requires_grad=True, device=None, dtype=None):
         pass
 
-    dtype = property(lambda self: self._later[0], doc="The dtype it will have.")
-    device = property(lambda self: self._where, doc="Where it will be.")
+    dtype = property(lambda self: self._later[0], doc="The dtype of the future parameter.")
+    device = property(lambda self: self._where, doc="The device of the future parameter.")
 
     def numel(self):
         """Raises an error: the number of elements is not known yet."""
@@ -67,7 +67,7 @@ class UninitializedParameter(Parameter):
 
     @property
     def requires_grad(self):
-        """Returns true if it will require gradients."""
+        """Returns true if the future parameter requires gradients."""
         return self._later[1]
 
     @requires_grad.setter
@@ -75,7 +75,7 @@ class UninitializedParameter(Parameter):
         self._later = self._later[0], on
 
     def requires_grad_(self, requires_grad=True):
-        """Returns true if it will require gradients.
+        """Sets whether the future parameter requires gradients.
 
         >>> import gradus
         >>> gradus.nn.parameter.UninitializedParameter().requires_grad_(False).requires_grad
@@ -103,7 +103,7 @@ class UninitializedParameter(Parameter):
         self.requires_grad_(requires_grad)
 
     def _convert(self, fn):
-        """Returns the dtype and device that a conversion function results in."""
+        """Sets the future dtype and device to those of the result of a conversion function."""
         like = fn(zeros(0, dtype=self.dtype, device=self.device))
         self._later, self._where = (like.dtype, self.requires_grad), like.device
 

@@ -78,7 +78,7 @@ function checkImports(tree: Node, known: Known, imported: Map<string, string>, f
   }
 }
 
-/** Names that nothing declares, and members that a namespace of the package does not have. */
+/** Reports names that are not declared, and members that a namespace of the package does not have. */
 function checkNames(tree: Node, known: Known, imported: Map<string, string>, found: Found[]): void {
   const declared = new Set<string>(imported.keys())
   const declare = (pattern: Node | null): void => {
@@ -147,7 +147,7 @@ function checkExports(source: string, tree: Node, exports: string[], found: Foun
   })
 }
 
-/** The known name that is most similar to `name`, if any is. */
+/** Returns a hint with the known name that is most similar to `name`, or null if none is similar. */
 export function suggestion(name: string, among: string[]): string | null {
   const most = Math.max(1, Math.floor(name.length / 3))
   // If several names are equally similar, prefers the one whose upper and lower case differs least.

@@ -1,7 +1,7 @@
 //! Linear algebra on the last two axes, with leading axes as a batch: systems, factorizations, matrix
 //! functions.
 //!
-//! Integers become `f32`, as for every function that only exists on floats.
+//! Integers are converted to `f32`, as by all functions that are defined for floats only.
 
 use super::each::{failed, scalar};
 use crate::control::while_loop;

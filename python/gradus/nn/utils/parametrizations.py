@@ -25,7 +25,7 @@ class _WeightNorm(Module):
         return weight_v * (weight_g / _norm_except(weight_v, self.dim))
 
     def right_inverse(self, weight):
-        """Length and direction of a tensor."""
+        """Returns length and direction of a tensor."""
         return _norm_except(weight, self.dim), weight
 
 
@@ -74,7 +74,7 @@ class _SpectralNorm(Module):
         return weight / u.dot(matrix @ v)
 
     def right_inverse(self, value):
-        """Accepts any tensor."""
+        """Returns the value unchanged; any tensor is accepted."""
         return value
 
 
