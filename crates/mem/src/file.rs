@@ -132,13 +132,12 @@ pub fn rearranged(part: *const [u8], kind: [usize; 3], write: impl FnOnce(NonNul
 }
 
 /// Returns the address of the copy that [`rearranged`] has made of the part of a file that begins at `part`, if there is
-/// one. If there are copies of several kinds, returns that of the smallest kind.
+/// one. If there are copies of several kinds, returns that of the smallest kind that could be made.
 pub fn copy_of(part: *const u8) -> Option<*const u8> {
     let nearest = nearest(part.addr())?;
     let copies = nearest.copies.lock().unwrap_or_else(PoisonError::into_inner);
-    let ((start, _), copy) = copies.range((part.addr(), [0; 3])..).next()?;
-    let copy = copy.get().filter(|_| *start == part.addr())?;
-    copy.as_ref().map(|storage| storage.as_ptr().cast_const())
+    let mut of_part = copies.range((part.addr(), [0; 3])..=(part.addr(), [usize::MAX; 3]));
+    of_part.find_map(|(_, copy)| Some(copy.get()?.as_ref()?.as_ptr().cast_const()))
 }
 
 /// Returns the open map with the largest start that is not after this address.
@@ -185,14 +184,15 @@ mod tests {
         assert!(map.storage(0..13).is_none(), "beyond the end");
         // SAFETY: `rearranged` gives memory for the bytes of the part.
         let reversed = |to: NonNull<u8>| unsafe { to.cast::<[u8; 2]>().write([b'e', b'w']) };
-        let copies = || rearranged(&raw const map[1..3], [0; 3], reversed);
+        let copies = || rearranged(&raw const map[1..3], [1; 3], reversed);
         let copy = copies().expect("made");
         assert_eq!(copy.host::<u8>(), Some(&b"ew"[..]));
-        let other = rearranged(&raw const map[1..3], [1; 3], |_| ()).expect("made");
+        let other = rearranged(&raw const map[1..3], [2; 3], |_| ()).expect("made");
         assert_eq!(other.host::<u8>(), Some(&[0, 0][..]));
         assert_eq!((copy.as_ptr().addr() % ALIGN, other.as_ptr().addr() - copy.as_ptr().addr()), (0, ALIGN));
-        let third = rearranged(&raw const map[1..3], [2; 3], |_| ());
+        let third = rearranged(&raw const map[1..3], [0; 3], |_| ());
         assert!(third.is_none(), "copies may not be larger than the file in total");
+        // The copy of the smallest kind could not be made.
         assert_eq!(copy_of(&raw const map[1]), Some(copy.as_ptr().cast_const()));
         assert_eq!(copy_of(&raw const map[3]), None);
         assert!(copies().is_some_and(|other| other.ptr_eq(&copy)), "made once");

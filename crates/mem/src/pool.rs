@@ -46,16 +46,22 @@ impl Block {
 
     /// Allocates a block whose first `layout.size()` bytes are zero. Returns `None` if the system has no memory.
     pub(crate) fn zeroed(layout: Layout) -> Option<Block> {
-        if class_of(layout).is_none() && layout.size() > 0 {
-            // SAFETY: the size is not zero.
-            let ptr = NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?;
-            advise(ptr, layout);
-            return Some(Block { ptr, layout });
-        }
-        let block = Block::uninit(layout)?;
-        // SAFETY: the block owns at least `layout.size()` bytes.
-        unsafe { block.ptr.write_bytes(0, layout.size()) };
-        Some(block)
+        let class = class_of(layout);
+        let cached = class.and_then(|class| CACHE.try_with(|cache| cache.take(class)).ok().flatten());
+        let ptr = match cached {
+            Some(ptr) => {
+                // SAFETY: a block of the class has at least `layout.size()` bytes.
+                unsafe { ptr.write_bytes(0, layout.size()) };
+                ptr
+            }
+            None => {
+                let ptr = system_alloc(class.map_or(layout, class_layout))?;
+                // SAFETY: the block is new and has at least `layout.size()` bytes.
+                unsafe { clear(ptr, layout.size()) };
+                ptr
+            }
+        };
+        Some(Block { ptr, layout })
     }
 
     /// Returns a pointer to the first byte, valid for reads and writes of the layout's size while the block
@@ -107,6 +113,39 @@ fn system_alloc(layout: Layout) -> Option<NonNull<u8>> {
     let ptr = NonNull::new(unsafe { alloc::alloc(layout) })?;
     advise(ptr, layout);
     Some(ptr)
+}
+
+/// Smallest number of bytes that [`clear`] returns to the system instead of writing zeros.
+#[cfg(all(target_os = "linux", not(miri)))]
+const UNTOUCHED: usize = 1 << 16;
+
+/// Writes zeros to new memory. Complete pages of a large block are returned to the system, which provides pages of zeros
+/// when they are touched. A cache that is not full yet therefore takes only the memory that it uses.
+///
+/// # Safety
+/// The block at `ptr` came from the global allocator, has at least `bytes` bytes, and no other thread accesses it.
+unsafe fn clear(ptr: NonNull<u8>, bytes: usize) {
+    let (mut start, mut end) = (bytes, bytes);
+    #[cfg(all(target_os = "linux", not(miri)))]
+    if bytes >= UNTOUCHED {
+        // SAFETY: the call reads a constant of the system.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(0);
+        let first =
+            ptr.addr().get().checked_next_multiple_of(page.max(1)).map_or(bytes, |a| a - ptr.addr().get());
+        let length = bytes.saturating_sub(first) / page.max(1) * page;
+        // SAFETY: the range consists of complete pages of the block. The global allocator takes memory from private
+        // anonymous maps, whose pages are zero when they are touched after this advice.
+        let advised = length > 0
+            && unsafe { libc::madvise(ptr.as_ptr().add(first).cast(), length, libc::MADV_DONTNEED) } == 0;
+        if advised {
+            (start, end) = (first, first + length);
+        }
+    }
+    // SAFETY: both ranges are within the block, by the condition above.
+    unsafe {
+        ptr.write_bytes(0, start);
+        ptr.add(end).write_bytes(0, bytes - end);
+    }
 }
 
 /// Size of a large page. The first touch of one costs one page fault instead of 512, and it takes one TLB entry.

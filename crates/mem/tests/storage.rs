@@ -32,6 +32,29 @@ fn every_length_is_aligned_zeroed_and_writable_to_its_end() {
     }
 }
 
+/// Zeros of a large block take no memory before they are touched, also if the allocator has used the memory before.
+#[test]
+#[cfg(all(target_os = "linux", not(miri)))]
+fn large_zeros_take_no_memory_until_touched() {
+    for len in [100_003, 400_000, 70 << 20] {
+        drop(std::hint::black_box(vec![0xABu8; len]));
+        let storage = zeroed(len);
+        let (start, page) = (storage.as_ptr().addr(), 4096);
+        let first = start.next_multiple_of(page);
+        let pages = (start + len - first) / page;
+        let mut resident = vec![1u8; pages];
+        // SAFETY: the range is inside of the storage, and `resident` has a byte for each page.
+        let answer = unsafe {
+            libc::mincore(storage.as_ptr().add(first - start).cast(), pages * page, resident.as_mut_ptr())
+        };
+        assert_eq!(answer, 0);
+        // A page can be touched by a neighbouring block only at the ends.
+        let touched = resident.iter().filter(|r| **r & 1 == 1).count();
+        assert_eq!(touched, 0, "{touched} of {pages} pages of {len} bytes");
+        assert!(storage.host::<u8>().unwrap().iter().all(|x| *x == 0), "{len}");
+    }
+}
+
 #[test]
 fn neighbours_do_not_overlap() {
     for len in LENGTHS.into_iter().filter(|&len| len < 5000) {
