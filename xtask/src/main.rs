@@ -44,7 +44,7 @@ Commands:
   test    run every check and test, cheapest first
             --oracles  install PyTorch and the other packages that tests compare with; a skipped comparison is a failure
             --full     all samples of the test kit and all random graphs, instead of their short forms
-            --browser  also test the browser package and its page in Chromium, which takes about 15 minutes
+            --browser  also test the browser package and its page in Chromium, which takes about 10 minutes
   docs    build the book into target/book, with its pictures and the op reference, a part of `test`
   memory  run the crates that touch raw memory under Miri and AddressSanitizer (nightly toolchain), not part of `test`
   arm     run the CPU device's tests on 64-bit ARM, emulated by qemu-aarch64, not part of `test`
