@@ -84,24 +84,54 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Returns the range of indices along each axis at which the piece is read. Returns `None` if the piece is never
-    /// read, or if a bound is not an index plus a constant. Devices check bounds in any case.
-    fn within(&self, all: &[(i64, i64)]) -> Option<Vec<(i64, i64)>> {
+    /// Returns the smallest and the largest position of the access at indices within the bounds. `all` holds the indices
+    /// along each axis, from 0. Returns `None` if the piece is never read.
+    ///
+    /// If a bound uses several axes, because the kernel splits an axis of the piece, the access uses these axes only through
+    /// the value of the bound, whose range is known. An access that uses them differently is not restricted by the bound, so
+    /// the range may be too large, but never too small.
+    fn ends(&self, all: &[(i64, i64)]) -> Option<(i64, i64)> {
         let mut ranges = all.to_vec();
+        let mut joint = Vec::new();
         for (l, extent) in &self.bounds {
-            let used: Vec<usize> = (0..all.len()).filter(|&a| l.strides[a] != 0).collect();
+            let (low, high) = l.over(all);
+            let (low, high) = (low.max(0), high.min(*extent as i64 - 1));
+            if low > high {
+                return None;
+            }
+            // The only index of an axis of extent 1 is 0.
+            let used: Vec<usize> =
+                (0..all.len()).filter(|&a| l.strides[a] != 0 && all[a] != (0, 0)).collect();
             match used[..] {
-                // The bound is constant and violated, so the piece is never read.
-                [] if l.offset < 0 || l.offset >= *extent as i64 => return None,
                 [] => {}
-                [a] if l.strides[a] == 1 => {
-                    let (low, high) = (-l.offset, *extent as i64 - 1 - l.offset);
-                    ranges[a] = (ranges[a].0.max(low), ranges[a].1.min(high));
+                [a] => {
+                    let stride = l.strides[a];
+                    let (from, to) = match stride > 0 {
+                        true => (low - l.offset, high - l.offset),
+                        false => (l.offset - high, l.offset - low),
+                    };
+                    let first = -(-from).div_euclid(stride.abs());
+                    let last = to.div_euclid(stride.abs());
+                    ranges[a] = (ranges[a].0.max(first), ranges[a].1.min(last));
                 }
-                _ => return None,
+                _ => joint.push((l, (low, high), used)),
             }
         }
-        ranges.iter().all(|(low, high)| low <= high).then_some(ranges)
+        if ranges.iter().any(|(low, high)| low > high) {
+            return None;
+        }
+        let mut rest = self.access.layout.clone();
+        let mut ends = (0, 0);
+        for (l, (low, high), used) in joint {
+            let factor = rest.strides[used[0]] / l.strides[used[0]];
+            if used.iter().all(|&a| rest.strides[a] == factor * l.strides[a]) {
+                used.iter().for_each(|&a| rest.strides[a] = 0);
+                let (a, b) = (factor * (low - l.offset), factor * (high - l.offset));
+                ends = (ends.0 + a.min(b), ends.1 + a.max(b));
+            }
+        }
+        let (low, high) = rest.over(&ranges);
+        Some((low + ends.0, high + ends.1))
     }
 }
 
@@ -135,7 +165,7 @@ impl Kernel {
     }
 
     /// Returns all accesses that can occur, each with the dtype of its elements and the first and last position it reaches.
-    /// Omits pieces whose range of indices is unknown: devices check their bounds.
+    /// Omits pieces that are never read.
     pub fn reach(&self) -> Vec<(&Access, DType, (i64, i64))> {
         let Some(all) =
             self.axes.iter().map(|&e| Some((0, e.checked_sub(1)? as i64))).collect::<Option<Vec<_>>>()
@@ -147,10 +177,8 @@ impl Kernel {
             match &inst.op {
                 Operation::Load(access) => reach.push((access, inst.dtype, access.layout.over(&all))),
                 Operation::Pieces(pieces) => {
-                    let read = pieces.iter().filter_map(|p| Some((&p.access, p.within(&all)?)));
-                    reach.extend(
-                        read.map(|(access, ranges)| (access, inst.dtype, access.layout.over(&ranges))),
-                    );
+                    let read = pieces.iter().filter_map(|p| Some((&p.access, inst.dtype, p.ends(&all)?)));
+                    reach.extend(read);
                 }
                 _ => {}
             }

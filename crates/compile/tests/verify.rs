@@ -1,13 +1,14 @@
 //! Tests that plans with one error are rejected, and that the message names the error.
 
 use crate::device::PROFILE;
-use gradus_compile::{BufferLocation, Plan, Step, compile};
+use gradus_compile::{BufferLocation, Operation, Piece, Plan, Step, compile};
 use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::movement::Concat;
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::sort::Sort;
 use gradus_ir::ops::switch::Switch;
 use gradus_ir::ops::while_loop::While;
-use gradus_ir::{Aval, DType, Graph};
+use gradus_ir::{Aval, DType, Graph, Literal};
 use std::sync::Arc;
 
 fn input<'g>(b: &'g Builder, shape: &[usize]) -> Var<'g> {
@@ -73,6 +74,75 @@ fn steps_in_another_order() {
     assert!(why.contains(&format!("is written again in step {}", last + 1)), "{why}");
     let why = error_of(&plan, |p| p.steps.truncate(1));
     assert!(why.contains("is an output that no step writes"), "{why}");
+}
+
+#[test]
+fn writes_to_inputs_and_constants() {
+    let b = Builder::new();
+    let x = input(&b, &[3]);
+    let table = b.constant(Literal::floats(DType::F32, [3], vec![1.0, 2.0, 4.0]).unwrap());
+    let plan = compile(&b.finish(&[x + table]).unwrap(), &PROFILE).unwrap();
+    let number = |f: &dyn Fn(&BufferLocation) -> bool| {
+        plan.buffers.iter().position(|b| f(&b.location)).expect("a buffer of this kind")
+    };
+    let input = number(&|l| matches!(l, BufferLocation::Input(_)));
+    let constant = number(&|l| matches!(l, BufferLocation::Constant(_)));
+    for (b, why) in [
+        (input, "is an input, but is written in step 0"),
+        (constant, "is a constant, but is written in step 0"),
+        (plan.buffers.len(), "does not exist, but is written in step 0"),
+    ] {
+        let found = error_of(&plan, |p| match &mut p.steps[0] {
+            Step::Kernel(k) => k.stores[0].access.buffer = b,
+            other => panic!("{other}"),
+        });
+        assert!(found.contains(&format!("b{b} {why}")), "{found}");
+    }
+}
+
+/// Returns the pieces that the kernels of a plan read.
+fn pieces(plan: &mut Plan) -> Vec<&mut Piece> {
+    let kernels = plan.steps.iter_mut().filter_map(|s| if let Step::Kernel(k) = s { Some(k) } else { None });
+    let all = kernels.flat_map(|k| &mut k.body);
+    all.flat_map(|inst| if let Operation::Pieces(pieces) = &mut inst.op { &mut pieces[..] } else { &mut [] })
+        .collect()
+}
+
+/// Tests pieces whose bounds use one axis, with a stride, and several axes.
+#[test]
+fn pieces_beyond_their_buffers() {
+    let joined = |split: bool| {
+        planned(&[&[5], &[7], &[4], &[3]], |b, x| {
+            let whole = b.apply1(Concat { axis: 0 }, &[x[0], x[1]]);
+            match split {
+                // The bounds use both axes of the table, whose rows and columns are scaled.
+                true => {
+                    let table = whole.reshape([3, 4]);
+                    let row = x[2].reshape([1, 4]).broadcast_to(&table.shape());
+                    let column = x[3].reshape([3, 1]).broadcast_to(&table.shape());
+                    vec![table * row + column]
+                }
+                false => vec![whole.flip(&[0]).tanh()],
+            }
+        })
+    };
+    for split in [true, false] {
+        let mut plan = joined(split);
+        let used = |p: &Piece| p.bounds[0].0.strides.iter().filter(|s| **s != 0).count();
+        let found: Vec<usize> = pieces(&mut plan).into_iter().map(|p| used(p)).collect();
+        assert_eq!(found, [1 + usize::from(split); 2], "{plan}");
+        for (k, by) in [(0, -1), (0, 1), (1, -1), (1, 1)] {
+            let why = error_of(&plan, |p| pieces(p)[k].access.layout.offset += by);
+            let (numel, low) = ([5, 7][k], by);
+            let high = low + numel - 1;
+            assert!(why.contains(&format!("f32[{numel}] is accessed as f32 at {low}..={high}")), "{why}");
+        }
+        // A bound that no index satisfies: the piece is never read.
+        let mut unread = plan.clone();
+        pieces(&mut unread)[0].bounds[0].0.offset -= 100;
+        pieces(&mut unread)[0].access.layout.offset += 100;
+        unread.verify().unwrap();
+    }
 }
 
 #[test]

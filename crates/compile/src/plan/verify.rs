@@ -57,8 +57,14 @@ impl Plan {
             writes.sort_unstable();
             writes.dedup();
             for b in writes {
-                if written.get(b).is_none_or(|t| *t) {
-                    return Err(fail(format!("b{b} is written again")));
+                let why = match self.buffers.get(b).map(|buffer| &buffer.location) {
+                    None => Some("does not exist, but is written"),
+                    Some(BufferLocation::Input(_)) => Some("is an input, but is written"),
+                    Some(BufferLocation::Constant(_)) => Some("is a constant, but is written"),
+                    Some(_) => written[b].then_some("is written again"),
+                };
+                if let Some(why) = why {
+                    return Err(fail(format!("b{b} {why}")));
                 }
                 written[b] = true;
             }
