@@ -227,9 +227,10 @@ impl Error {
     pub fn of(mut self, origin: &Origin) -> Error {
         self.0.line = origin.line().cloned();
         if self.0.ops.first().is_none_or(|op| op != origin.name()) {
+            self.0.ops.insert(0, origin.name().to_string());
             self.0.operands = origin.operands().to_vec();
         }
-        self.called(origin.name()).at(origin.location())
+        self.at(origin.location())
     }
 
     /// Adds the iteration, counted from 0, of a loop around the failing op. Loops are added from the inside out.

@@ -1,10 +1,10 @@
 //! Tests that invalid graphs and text are errors: nothing here may panic, abort or run forever.
 
-use gradus_ir::graph::{Id, parse};
+use gradus_ir::graph::{Id, Origin, parse};
 use gradus_ir::ops::pointwise::table;
 use gradus_ir::ops::window::Fold;
 use gradus_ir::transform::vmap;
-use gradus_ir::{Aval, Builder, DType, Kind, Literal, reference};
+use gradus_ir::{Aval, Builder, DType, Error, Kind, Literal, reference};
 
 fn refuses(text: &str, says: &str) {
     let e = parse(text).map(|_| ()).expect_err("the text is wrong").to_string();
@@ -20,6 +20,23 @@ fn invalid_text_is_an_error_with_the_reason() {
     refuses(&with("%1 = exp(x) axes=[1] : f64[2]"), "`exp` has no attribute `axes`");
     refuses(&with("%1 = exp(x) : f64[3]"), "is written as");
     refuses("gradus graph 2\n", "format version 2; this build reads version 1");
+}
+
+/// Tests which operations an error names after the call is added for which the failing op was recorded.
+#[test]
+fn an_error_names_the_call_for_which_its_op_was_recorded() {
+    let (outer, inner) = (Aval::new(DType::F32, [2]), Aval::new(DType::F32, [4]));
+    let location = std::panic::Location::caller();
+    let origin = Origin::new("softmax", vec![outer.clone()], location, None);
+    let error = || Error::value("the operand", "is too large");
+    for (error, message) in [
+        (error(), "softmax: the operand is too large (operands f32[2])"),
+        (error().in_op("exp", &[inner.clone()]), "softmax: exp: the operand is too large (operands f32[2])"),
+        (error().in_op("softmax", &[inner.clone()]), "softmax: the operand is too large (operands f32[4])"),
+    ] {
+        let found = error.of(&origin);
+        assert_eq!((found.message().as_str(), found.location()), (message, Some(location)));
+    }
 }
 
 #[test]
