@@ -147,6 +147,7 @@ fn hostile_headers_are_refused_with_their_reason() {
     refused(&|b| b[0] = b'X', "is not a GGUF file");
     refused(&|b| b.truncate(3), "is not a GGUF file");
     refused(&|b| b[4] = 1, "has GGUF version 1");
+    refused(&|b| b[4] = 0, "has GGUF version 0; 2 and 3 are supported");
     refused(&|b| b[4..8].copy_from_slice(&[0, 0, 0, 3]), "big-endian");
     refused(&put(8, u64::MAX), "declares 18446744073709551615 tensors");
     refused(&put(16, 1 << 40), "metadata entries");

@@ -349,7 +349,7 @@ fn header(all: &[u8]) -> Parsed<(Metadata, Vec<Info>)> {
     }
     match c.u32()? {
         2 | VERSION => {}
-        swapped if swapped.swap_bytes() <= VERSION => {
+        swapped if (1..=VERSION).contains(&swapped.swap_bytes()) => {
             return Err("is a big-endian GGUF file, which is not supported".to_string());
         }
         other => return Err(format!("has GGUF version {other}; 2 and {VERSION} are supported")),
