@@ -57,7 +57,8 @@ impl InputArgs {
             if given[..i].iter().any(|before| before.name == p.name) {
                 let option = if i < self.set.len() { "--set" } else { "--input" };
                 let place = settings.place(&format!("{option} {}=", p.name), program);
-                faults.push(Diagnostic::error(place, format!("`{}` is given twice", p.name)));
+                let fault = Diagnostic::error(place, format!("`{}` is given twice", p.name));
+                faults.push(fault.about(&p.name));
             }
         }
         for p in self.set.iter().filter(|p| !Self::is_tensor(program, p)) {
@@ -190,7 +191,7 @@ impl InputArgs {
 /// Makes an error about the value of an option.
 fn option_fault(option: &str, p: &Pair, why: &str, program: &Program, settings: &Settings) -> Diagnostic {
     let place = settings.place(&format!("{option} {}=", p.name), program);
-    Diagnostic::error(place, format!("{}={}: {why}", p.name, p.value))
+    Diagnostic::error(place, format!("{}={}: {why}", p.name, p.value)).about(&p.name)
 }
 
 /// Inputs that were read, and faults.
@@ -213,7 +214,7 @@ impl InputValues {
     }
 
     fn fail(&mut self, name: Name, place: Span, e: &gradus::Error) {
-        self.faults.push(Diagnostic::error(place, e.message()));
+        self.faults.push(Diagnostic::error(place, e.message()).about(&name));
         self.unread.insert(name);
     }
 
@@ -256,8 +257,8 @@ fn wanted_input<'a>(program: &Program, name: &'a Name, extents: &'a [Option<usiz
     let d = program.definition(name);
     // The first value of a state has no time axis.
     let rank = d.map(|d| d.rank - usize::from(d.time.is_some() && !d.equations.is_empty()));
-    let whole = program.reads_as_given(name);
-    Wanted { name, rank, relation: d.is_some_and(|d| d.relation), extents, whole }
+    let exact_integers = program.reads_as_given(name);
+    Wanted { name, rank, relation: d.is_some_and(|d| d.relation), extents, exact_integers }
 }
 
 /// Returns the declared sizes of a name's axes; `None` if a size is not declared.

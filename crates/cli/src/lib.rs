@@ -74,8 +74,7 @@ fn command(args: &[OsString]) -> Source {
     Source::new("command line", words.fold("gradus".to_string(), |all, word| format!("{all} {word}")))
 }
 
-/// Gives positions to faults that have none. Each gets the position of the option in `options` whose value
-/// contains a name of the fault.
+/// Gives positions to faults that have none: each gets that of the option in `options` whose value it is about.
 pub(crate) fn point_at_options(mut faults: Faults, command: Option<&Source>, options: &[&str]) -> Faults {
     let Some(command) = command else { return faults };
     let file = faults.sources.len() as u32;
@@ -83,7 +82,7 @@ pub(crate) fn point_at_options(mut faults: Faults, command: Option<&Source>, opt
     for fault in faults.faults.iter_mut().filter(|f| f.span() == Span::NOWHERE) {
         let named = |s: &&Span| {
             let words = command.slice(**s).split(|c: char| !c.is_alphanumeric() && c != '_' && c != '\'');
-            words.filter(|w| !w.is_empty()).any(|w| fault.names().any(|n| n == w))
+            words.filter(|w| !w.is_empty()).any(|w| fault.names.iter().any(|n| **n == *w))
         };
         if let (Some(span), Some(label)) = (spans.iter().find(named), fault.labels.first_mut()) {
             label.0 = *span;

@@ -139,7 +139,7 @@ fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
     // Without a time index, the query is about the last time step.
     if parts.len() != d.rank && !(d.time.is_some() && parts.len() + 1 == d.rank) {
         let what = format!("`{name}` has {} indices, but the query has {}", d.rank, parts.len());
-        return Err(query_fault(query, Diagnostic::error(expr.span, what)));
+        return Err(query_fault(query, Diagnostic::error(expr.span, what).about(&name)));
     }
     Ok((name, parts))
 }
@@ -159,7 +159,7 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
     if shape.len() != parts.len() {
         let what =
             format!("`{name}` has shape {} here, but the query has {} indices", value.shape(), parts.len());
-        return Err(query_fault(query, Diagnostic::error(Span::default(), what)));
+        return Err(query_fault(query, Diagnostic::error(Span::default(), what).about(name)));
     }
     let mut names: Vec<(Name, usize)> = Vec::new();
     for (position, (part, n)) in parts.iter().zip(&shape).enumerate() {
@@ -167,7 +167,7 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
             Part::At(at) if !(-(*n as i64)..*n as i64).contains(at) => {
                 let what =
                     format!("index {at} is out of range for `{name}`, whose axis {position} has size {n}");
-                return Err(query_fault(query, Diagnostic::error(Span::default(), what)));
+                return Err(query_fault(query, Diagnostic::error(Span::default(), what).about(name)));
             }
             Part::Bind(name) if !names.iter().any(|(n, _)| n == name) => names.push((name.clone(), position)),
             _ => {}

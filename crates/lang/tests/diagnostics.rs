@@ -51,3 +51,16 @@ fn messages() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// The names that a diagnostic is about are data. Errors about names on a line that cannot be parsed are not reported,
+/// because that line may define them.
+#[test]
+fn names_are_data() {
+    let names = |text: &str| -> Vec<Vec<String>> {
+        let faults = Program::parse(Source::new("names", text)).unwrap_err().faults;
+        faults.iter().map(|d| d.names.iter().map(|n| n.to_string()).collect()).collect()
+    };
+    let none: &[&str] = &[];
+    assert_eq!(names("Y = softmx(1)\nexport Z\nparam p = 1\np = 2\n"), [["softmx"], ["Z"], ["p"]]);
+    assert_eq!(names("W = ) Q\nexport Q\nexport R\n"), [none, &["R"]]);
+}

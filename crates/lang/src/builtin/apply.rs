@@ -127,7 +127,7 @@ impl Callee {
                 n => format!(" and {n} cotangents after them"),
             };
             let why = format!("needs {needed} arguments{behind}, {} given", args.len() + self.order);
-            return Err(Error::value(format!("`{}`", self.name()), why));
+            return Err(Error::value(&*self.name(), why));
         }
         let b = match &self.base {
             Base::User(f) => return (around.own)(f, args, around.left),

@@ -127,7 +127,7 @@ impl Program {
             let given = d.equations.iter().all(source);
             if !given && !self.is_state(name) {
                 let what = format!("`{name}` has an equation and cannot be given as an input");
-                faults.push(Diagnostic::error(d.span, what));
+                faults.push(Diagnostic::error(d.span, what).about(name));
             }
             let begins = |i: &&usize| {
                 let places = &self.equations[**i].target.places;
@@ -135,13 +135,14 @@ impl Program {
             };
             if let Some(i) = d.equations.iter().find(begins).filter(|_| !given) {
                 let what = format!("`{name}` cannot be given: the program defines its start");
-                faults.push(Diagnostic::error(place, what).and(self.equations[*i].span, "its start"));
+                let fault = Diagnostic::error(place, what).and(self.equations[*i].span, "its start");
+                faults.push(fault.about(name));
             }
             let expected = self.input_rank(d);
             if !self.fits_input(name, aval) {
                 let expected = crate::syntax::diagnostic::indices(expected);
                 let what = format!("the input `{name}` has shape {}, but {expected} here", aval.shape);
-                faults.push(Diagnostic::error(d.span, what));
+                faults.push(Diagnostic::error(d.span, what).about(name));
             }
         }
         faults

@@ -97,5 +97,5 @@ fn unequal(a: &Equation, b: &Equation) -> Diagnostic {
     let what =
         format!("lines of `{}` that write to parts of it cannot be differentiated together", a.target.name);
     let fault = Diagnostic::error(b.target.span, what).and(a.target.span, "the other line");
-    fault.help("give the lines names of their own, and combine those")
+    fault.help("give the lines names of their own, and combine those").about(&a.target.name)
 }

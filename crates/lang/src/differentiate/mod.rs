@@ -82,7 +82,8 @@ impl Program {
         let ends = moving(&e.target.places).and_then(|t| Some((t.0, &self.times.get(t.0)?.0)));
         let help =
             ends.map(|(t, go)| format!("declare the largest number of steps: axis {t} = 100 while {go}"));
-        Err(vec![Diagnostic::error(e.target.span, what).help(help.unwrap_or_default())])
+        let fault = Diagnostic::error(e.target.span, what).help(help.unwrap_or_default());
+        Err(vec![fault.about(&e.target.name)])
     }
 
     /// Collects the program's own functions that an expression calls, directly or through others.
@@ -140,7 +141,7 @@ impl Program {
         for name in &options.wrt {
             if let Some(d) = self.definition(name).filter(|d| d.relation) {
                 let what = format!("`{name}` is a Boolean relation and has no gradient");
-                return Err(vec![Diagnostic::error(d.span, what)]);
+                return Err(vec![Diagnostic::error(d.span, what).about(name)]);
             }
             if self.definition(name).is_none() {
                 let what = format!("cannot differentiate with respect to `{name}`: there is no such tensor");
@@ -188,7 +189,7 @@ impl Program {
             let at = self.definition(&loss).map(|d| d.span).unwrap_or_default();
             let help =
                 format!("take a part of it: Total = real({loss}), and differentiate that (--loss Total)");
-            return Err(vec![Diagnostic::error(at, what).help(help)]);
+            return Err(vec![Diagnostic::error(at, what).help(help).about(&loss)]);
         }
         let prefix = self.prefix();
         let gradients: Vec<Name> = complex.iter().map(|n| format!("{prefix}{n}").into()).collect();
@@ -232,7 +233,7 @@ impl Program {
             }
             let what = format!("`{loss}` does not depend on `{name}`");
             let at = self.definition(name).map(|d| d.span).unwrap_or_default();
-            return Err(vec![Diagnostic::error(at, what)]);
+            return Err(vec![Diagnostic::error(at, what).about(&loss).about(name)]);
         }
         let names = self
             .names
@@ -262,7 +263,7 @@ impl Program {
         let name = name.into_iter().find(|n| lines.iter().any(|e| calls(&e.value, n)))?;
         let what = format!("`{name}` is a builtin that lines of this gradient call");
         let at = self.definition(name)?.span;
-        Some(Diagnostic::error(at, what).here("a tensor").help("give the tensor another name"))
+        Some(Diagnostic::error(at, what).here("a tensor").help("give the tensor another name").about(name))
     }
 
     /// Returns the scalar to differentiate.
@@ -276,7 +277,8 @@ impl Program {
                     "`{name}` is an input; only a scalar that an equation defines can be differentiated"
                 );
                 return Err(Diagnostic::error(whole, what)
-                    .help(format!("for the gradient with respect to `{name}`: --wrt {name}")));
+                    .help(format!("for the gradient with respect to `{name}`: --wrt {name}"))
+                    .about(name));
             }
             let Some(d) = self.definition(name) else {
                 let names = self.names.iter().filter(|n| scalar(n)).map(|n| &**n);
@@ -390,7 +392,7 @@ fn no_scalar(name: &Name, d: &Definition) -> Diagnostic {
     let what = format!("`{name}` has {count}; only a scalar can be differentiated");
     let help =
         format!("sum it: Total = {name}[{}], and differentiate that (--loss Total)", indices.join(", "));
-    Diagnostic::error(d.span, what).help(help)
+    Diagnostic::error(d.span, what).help(help).about(name)
 }
 
 /// Returns an equation derived from the expression at `span`; errors in it are reported there.

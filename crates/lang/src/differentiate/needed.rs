@@ -4,6 +4,7 @@
 
 use super::along::is_time_name;
 use super::branch::{Mask, behind, branches, guard, joined};
+use crate::builtin::Shape;
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Place, Ref};
 use crate::elaborate::scope::{Names, fresh, key, place_keys};
 use crate::program::Program;
@@ -105,7 +106,32 @@ pub(crate) fn condition(e: &Equation, needed: &Needed, program: &Program) -> Opt
         taken.insert(new.clone());
         names.insert(name, new);
     }
-    Some(condition.renamed(&names))
+    let mut condition = condition.renamed(&names);
+    // A time other than that of the equation is an axis here. With a star it would be a second time.
+    let times = |refs: Vec<&Ref>| -> Vec<Name> {
+        refs.into_iter().filter_map(|r| Some(moving(&r.places)?.0.clone())).collect()
+    };
+    let own = times(e.reads().into_iter().chain([&e.target]).collect());
+    for time in times(condition.refs()) {
+        if own.iter().any(|t| stem(t) != stem(&time)) {
+            without_star(&mut condition, &time);
+        }
+    }
+    Some(condition)
+}
+
+/// Replaces `*t+1` by `t+1` for a time that is an axis.
+fn without_star(e: &mut Expr, time: &Name) {
+    if let Kind::Ref(r) = &mut e.kind {
+        for place in &mut r.places {
+            if let Index::Time(name, by) = &place.index
+                && name == time
+            {
+                place.index = Index::Named(name.clone(), *by);
+            }
+        }
+    }
+    e.change_parts(&mut |part| without_star(part, time));
 }
 
 /// Adds to `all` the conditions under which an equation reads a name. Returns false if some read has no condition.
@@ -130,6 +156,18 @@ fn has_sizes(condition: &Expr, keys: &[Name], program: &Program) -> bool {
     let offsets = refs.iter().flat_map(|r| &r.places).filter(|p| at_offset(p));
     offsets.flat_map(place_keys).all(|n| has_size(&n))
         && !condition.any(&|e| matches!(&e.kind, Kind::Of(_, _, n) if !has_size(n)))
+}
+
+/// Returns true if a call that works on axes has an argument that reads a time other than `keys`. Within a step, that time
+/// is not an axis; on a line without it, it would be one, and the call would work on other axes.
+fn has_time_as_axis(condition: &Expr, keys: &[Name]) -> bool {
+    let other_time = |r: &Ref| moving(&r.places).is_some_and(|t| !keys.contains(t.0));
+    condition.any(&|e| match &e.kind {
+        Kind::Call(c) if c.callee.shape() != Shape::Pointwise => {
+            c.args.iter().any(|a| a.value.any_ref(&mut |r| other_time(r)))
+        }
+        _ => false,
+    })
 }
 
 struct Readings<'a> {
@@ -172,6 +210,7 @@ impl Readings<'_> {
             let has_list = condition.any(&|e| matches!(e.kind, Kind::Array(..)));
             if has_list
                 || condition.leaning(self.program).is_some()
+                || has_time_as_axis(&condition, &keys)
                 || !has_sizes(&condition, &keys, self.program)
             {
                 return None;

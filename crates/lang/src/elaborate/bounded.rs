@@ -102,7 +102,7 @@ impl Program {
                         e.target.name
                     );
                     let help = "give the mean a name of its own, and read it in the state";
-                    faults.push(Diagnostic::error(e.target.span, what).help(help));
+                    faults.push(Diagnostic::error(e.target.span, what).help(help).about(&e.target.name));
                     continue;
                 }
                 let mean = mean_of(e, &names);
@@ -160,7 +160,7 @@ impl Program {
                 "only the last step of `{}` can be read: its time ends when `{go}` does not hold",
                 r.name
             );
-            let fault = Diagnostic::error(r.span, what).and(*at, "the condition");
+            let fault = Diagnostic::error(r.span, what).and(*at, "the condition").about(&r.name);
             faults.push(fault.help("read the last step: *-1"));
         }
     }

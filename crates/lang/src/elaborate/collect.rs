@@ -65,14 +65,15 @@ impl Program {
                                 "cannot export `{name}`: `let` defines it in this block, and the name is also used outside"
                             );
                             let help = "give the exported tensor a name that nothing else has";
-                            faults.push(Diagnostic::error(span, what).help(help));
+                            faults.push(Diagnostic::error(span, what).help(help).about(&name));
                             continue;
                         }
                         match self.exports.iter().find(|(n, _)| *n == name) {
                             Some((_, before)) => {
                                 let what = format!("`{name}` is exported twice");
-                                self.warnings
-                                    .push(Diagnostic::warning(span, what).and(*before, "first here"));
+                                self.warnings.push(
+                                    Diagnostic::warning(span, what).and(*before, "first here").about(&name),
+                                );
                             }
                             None => self.exports.push((name, span)),
                         }
@@ -83,19 +84,19 @@ impl Program {
                     let other = self.bounded.insert(name.clone(), (go, span)).map(|b| b.1);
                     if let Some(before) = before.or(other) {
                         let what = format!("the end of `{name}` is declared twice");
-                        faults.push(Diagnostic::error(span, what).and(before, "first here"));
+                        faults.push(Diagnostic::error(span, what).and(before, "first here").about(&name));
                     }
                 }
                 Statement::While(name, None, go, span) => {
                     if let Some((_, before)) = self.times.insert(name.clone(), (go, span)) {
                         let what = format!("the end of `{name}` is declared twice");
-                        faults.push(Diagnostic::error(span, what).and(before, "first here"));
+                        faults.push(Diagnostic::error(span, what).and(before, "first here").about(&name));
                     }
                 }
                 Statement::Axis(name, size, span) => {
                     if let Some((_, before)) = self.axes.insert(name.clone(), (size, span)) {
                         let what = format!("the size of `{name}` is declared twice");
-                        faults.push(Diagnostic::error(span, what).and(before, "first here"));
+                        faults.push(Diagnostic::error(span, what).and(before, "first here").about(&name));
                     }
                 }
                 Statement::Param { name, whole, fixed, value, span } => {
@@ -116,7 +117,7 @@ impl Program {
     pub(super) fn add_function(&mut self, f: Function, faults: &mut Vec<Diagnostic>) {
         if let Some(before) = self.functions.get(&f.name) {
             let what = format!("the function `{}` is defined twice", f.name);
-            faults.push(Diagnostic::error(f.span, what).and(before.span, "first here"));
+            faults.push(Diagnostic::error(f.span, what).and(before.span, "first here").about(&f.name));
             return;
         }
         for place in f.params.iter().chain([&f.result]).flat_map(|r| &r.places).filter(|p| p.dotted) {

@@ -148,7 +148,7 @@ impl Mixed<'_> {
             "the sum over `{index}` is ambiguous: `{closed}` sums over it, `{}` does not",
             positive(open)
         );
-        let fault = Diagnostic::error(closed.span, what).here("sums over it");
+        let fault = Diagnostic::error(closed.span, what).here("sums over it").about(index);
         let fault = fault.and(open.span, "leaves it open");
         let own = |(at, term): (usize, &&Expr)| match self.open.contains(&at) {
             true => reduced(Projection::Sum, index, term),

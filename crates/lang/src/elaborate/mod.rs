@@ -18,6 +18,7 @@ mod library;
 mod mixed;
 mod positions;
 mod print;
+mod reductions;
 mod resolve;
 pub(crate) mod scope;
 mod stratify;

@@ -122,7 +122,7 @@ pub(super) fn summed_inside(e: &Equation) -> Option<Diagnostic> {
             if let Some(name) = twice.filter(|n| !outside(e, inside, n)) {
                 let what = format!("index `{name}` is summed inside of a computed index");
                 let help = format!("give the sum a name: Position[…] = {inside}");
-                found = Some(Diagnostic::error(place.span, what).help(help));
+                found = Some(Diagnostic::error(place.span, what).help(help).about(&name));
             }
         }
         false

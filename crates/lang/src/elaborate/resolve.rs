@@ -4,9 +4,7 @@ use super::collect::Seen;
 use super::symbols::{compare_indices, number_symbols, refuse_symbols};
 use crate::builtin::{self, Callee};
 use crate::program::{Definition, Program};
-use crate::syntax::ast::{
-    Call, Comparison, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref,
-};
+use crate::syntax::ast::{Call, Comparison, Equation, Expr, Function, Index, Kind, Name, Place, Ref};
 use crate::syntax::diagnostic::{Diagnostic, add_near};
 use crate::syntax::order::components;
 use crate::syntax::parse::{MAX_NESTED, places_of};
@@ -21,7 +19,7 @@ impl Program {
         for (name, p) in &self.params {
             if let Some(before) = params.insert(name.clone(), p.span) {
                 let what = format!("`{name}` is declared twice");
-                faults.push(Diagnostic::error(p.span, what).and(before, "first here"));
+                faults.push(Diagnostic::error(p.span, what).and(before, "first here").about(name));
             }
         }
         let equations = std::mem::take(&mut self.equations);
@@ -105,14 +103,14 @@ impl Program {
         let help = |what: &str| format!("give the {what} another name");
         for (name, f) in &self.functions {
             if let Some(why) = builtin::taken(name, true, self) {
-                faults.push(Diagnostic::error(f.span, why).help(help("function")));
+                faults.push(Diagnostic::error(f.span, why).help(help("function")).about(name));
             }
         }
         for name in &self.names {
             if let Some(why) = builtin::taken(name, false, self)
                 && let Some(d) = self.definition(name)
             {
-                faults.push(Diagnostic::error(d.span, why).help(help("tensor")));
+                faults.push(Diagnostic::error(d.span, why).help(help("tensor")).about(name));
             }
         }
     }
@@ -123,7 +121,8 @@ impl Program {
             let mut own: HashSet<Name> = f.body.iter().map(|e| e.target.name.clone()).collect();
             if !own.contains(&f.result.name) {
                 let what = format!("no equation of `{name}` defines its result `{}`", f.result.name);
-                faults.push(Diagnostic::error(f.result.span, what));
+                let fault = Diagnostic::error(f.result.span, what);
+                faults.push(fault.about(name).about(&f.result.name));
             }
             own.extend(f.params.iter().map(|p| p.name.clone()));
             let look = Look { program: self, defined: &own, params, relation: false };
@@ -134,7 +133,7 @@ impl Program {
                 if !own.contains(&r.name) && !params.contains_key(&r.name) {
                     let what = format!("`{}` is neither a parameter of `{name}` nor defined in it", r.name);
                     let near = own.iter().map(|n| &**n);
-                    add_near(faults, Diagnostic::error(r.span, what), &r.name, near);
+                    add_near(faults, Diagnostic::error(r.span, what).about(name), &r.name, near);
                 }
             }
             resolved.insert(name.clone(), Arc::new(Function { body, ..(**f).clone() }));
@@ -151,7 +150,9 @@ impl Program {
         let needs: Vec<Vec<usize>> = names.iter().map(|n| called(n)).collect();
         let mut deep = vec![0; names.len()];
         for group in components(&needs) {
-            let fault = |i: usize, what: String| Diagnostic::error(self.functions[names[i]].span, what);
+            let fault = |i: usize, what: String| {
+                Diagnostic::error(self.functions[names[i]].span, what).about(names[i])
+            };
             if group.len() > 1 || needs[group[0]].contains(&group[0]) {
                 let own = |i: &usize| fault(*i, format!("the function `{}` calls itself", names[*i]));
                 faults.extend(group.iter().map(own));
@@ -168,35 +169,6 @@ impl Program {
         }
     }
 
-    /// Checks that lines which write to the same element have the same reduction, and that at most one of them is a
-    /// mean.
-    fn check_reductions(&self, joined: &[&Definition], faults: &mut Vec<Diagnostic>) {
-        let word = |p: Projection| if p == Projection::Sum { "=".into() } else { format!("{}=", p.word()) };
-        for d in joined.iter().filter(|d| !d.relation) {
-            let own: Vec<&Equation> = d.equations.iter().map(|i| &self.equations[*i]).collect();
-            if own.iter().all(|e| e.projection == own[0].projection && e.projection != Projection::Avg) {
-                continue;
-            }
-            let clash = own.iter().enumerate().find_map(|(k, b)| {
-                let mut before = own[..k].iter();
-                let differ = |a: &&&Equation| a.projection != b.projection || a.projection == Projection::Avg;
-                before.find(|a| differ(a) && can_meet(&a.target, &b.target)).map(|a| (*a, *b))
-            });
-            let Some((a, b)) = clash else { continue };
-            let name = &a.target.name;
-            let what = match a.projection == b.projection {
-                true => format!("`{name}` has two lines with `avg=`: the mean of means is not the mean"),
-                false => format!(
-                    "lines of `{name}` combine by `{}` and by `{}`",
-                    word(a.projection),
-                    word(b.projection)
-                ),
-            };
-            let fault = Diagnostic::error(b.target.span, what).and(a.target.span, "the other line");
-            faults.push(fault.help("give the lines names of their own, and combine those"));
-        }
-    }
-
     /// Checks that the left sides of a name are all relations or all tensors.
     fn check_kinds(&self, joined: &[&Definition], faults: &mut Vec<Diagnostic>) {
         for d in joined {
@@ -205,8 +177,10 @@ impl Program {
             if let Some(other) = targets.find(|t| t.relation != first.relation) {
                 let kind = |r: &Ref| if r.relation { "a relation here" } else { "a tensor here" };
                 let what = format!("`{}` is a relation and a tensor", first.name);
-                let fault =
-                    Diagnostic::error(other.span, what).here(kind(other)).and(first.span, kind(first));
+                let fault = Diagnostic::error(other.span, what)
+                    .here(kind(other))
+                    .and(first.span, kind(first))
+                    .about(&first.name);
                 faults.push(
                     fault.help("parentheses on the left make a name Boolean, brackets make it numbers"),
                 );
@@ -226,7 +200,7 @@ impl Program {
                     count(d.rank)
                 );
                 let there = if d.equations.is_empty() { "first read here" } else { "defined here" };
-                faults.push(Diagnostic::error(r.span, what).and(d.span, there));
+                faults.push(Diagnostic::error(r.span, what).and(d.span, there).about(&r.name));
             }
         };
         for e in &self.equations {
@@ -247,11 +221,11 @@ impl Program {
                 Ok(x) if x.fract() == 0.0 && (0.0..9.0e15).contains(&x) => {}
                 Ok(x) if x.fract() == 0.0 && x > 0.0 => {
                     let what = format!("the size of `{name}` is too large: {x}");
-                    faults.push(Diagnostic::error(*span, what));
+                    faults.push(Diagnostic::error(*span, what).about(name));
                 }
                 Ok(x) => {
                     let what = format!("the size of `{name}` must be a whole number, not {x}");
-                    faults.push(Diagnostic::error(*span, what));
+                    faults.push(Diagnostic::error(*span, what).about(name));
                 }
                 Err(fault) => faults.push(fault),
             }
@@ -273,7 +247,8 @@ impl Program {
                 None => number(&p.value, &out)?,
             };
             if p.whole && x.fract() != 0.0 {
-                return Err(Diagnostic::error(p.span, format!("`{name}` must be a whole number, not {x}")));
+                let what = format!("`{name}` must be a whole number, not {x}");
+                return Err(Diagnostic::error(p.span, what).about(name));
             }
             out.insert(name.clone(), x);
         }
@@ -312,18 +287,6 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
     })
 }
 
-/// Returns true if two left sides of the same name can write to the same element.
-fn can_meet(a: &Ref, b: &Ref) -> bool {
-    let apart = |(a, b): (&Place, &Place)| match (&a.index, &b.index) {
-        (Index::Symbol(x, _), Index::Symbol(y, _)) => x != y,
-        (Index::At(x), Index::At(y)) | (Index::Step(x), Index::Step(y)) => x != y && (*x < 0) == (*y < 0),
-        (Index::At(x), Index::Named(_, by)) | (Index::Named(_, by), Index::At(x)) => (0..*by).contains(x),
-        (Index::Step(x), Index::Time(_, by)) | (Index::Time(_, by), Index::Step(x)) => (0..*by).contains(x),
-        (a, b) => super::positions::never_equal(a, b),
-    };
-    !a.places.iter().zip(&b.places).any(apart)
-}
-
 /// Collects the functions that an expression calls, and those whose derivatives it calls.
 fn callees(e: &Expr, out: &mut Vec<Name>) {
     if let Kind::Call(call) = &e.kind {
@@ -355,7 +318,8 @@ impl Look<'_> {
         compare_indices(&mut e, |n| !self.defined.contains(n) && !self.params.contains_key(n));
         if let Some(span) = self.params.get(&e.target.name) {
             let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
-            faults.push(Diagnostic::error(e.target.span, what).and(*span, "declared here"));
+            let fault = Diagnostic::error(e.target.span, what).and(*span, "declared here");
+            faults.push(fault.about(&e.target.name));
         }
         match e.target.relation {
             true => super::collect::terms(e, out),
@@ -451,7 +415,9 @@ impl Look<'_> {
         let Some(places) = places else {
             let what = format!("`{}` is a tensor of this program, not a function", call.function);
             faults.push(
-                Diagnostic::error(e.span, what).help(format!("write {} * (…) to multiply", call.function)),
+                Diagnostic::error(e.span, what)
+                    .help(format!("write {} * (…) to multiply", call.function))
+                    .about(&call.function),
             );
             return e.clone();
         };
@@ -487,7 +453,7 @@ impl Look<'_> {
             if self.params.contains_key(&call.function) {
                 let what = format!("`{}` is a number of this program, not a function", call.function);
                 let help = format!("write {} * (…) to multiply", call.function);
-                faults.push(Diagnostic::error(span, what).help(help));
+                faults.push(Diagnostic::error(span, what).help(help).about(&call.function));
                 return None;
             }
             let what = format!("there is no function `{}`", call.function);
@@ -495,7 +461,7 @@ impl Look<'_> {
             let fault = Diagnostic::error(span, what);
             let counts = "index(i) counts along an index, and axis i = n declares its size";
             match builtin::instead(&call.function).or((&*call.function == "range").then_some(counts)) {
-                Some(why) => faults.push(fault.help(why)),
+                Some(why) => faults.push(fault.help(why).about(&call.function)),
                 None => add_near(faults, fault, &call.function, builtin::names().chain(user)),
             }
             return None;
@@ -522,7 +488,8 @@ impl Look<'_> {
         });
         if index.is_none() {
             let what = format!("`{}` takes one index", call.function);
-            faults.push(Diagnostic::error(span, what).help(format!("write {}(i)", call.function)));
+            let fault = Diagnostic::error(span, what).help(format!("write {}(i)", call.function));
+            faults.push(fault.about(&call.function));
         }
         index.map(|index| Kind::Of(call.function.clone(), index))
     }
@@ -537,7 +504,7 @@ impl Look<'_> {
         let (spare, mut by_name) = (&call.args[own..], Vec::new());
         if spare.len() > signature.settings().len() {
             let what = format!("`{}` cannot take {} arguments", call.function, call.args.len());
-            return Err(Diagnostic::error(at, what).help(is()));
+            return Err(Diagnostic::error(at, what).help(is()).about(&call.function));
         }
         let keyed = signature.settings().zip(spare);
         let mut named: Vec<_> = keyed.map(|(key, value)| (Name::from(key), self.word(value))).collect();
@@ -548,14 +515,14 @@ impl Look<'_> {
                     let what = format!(
                         "`{key}` cannot be given by name: it is given already, or an argument before it is missing"
                     );
-                    return Err(Diagnostic::error(value.span, what).help(is()));
+                    return Err(Diagnostic::error(value.span, what).help(is()).about(&call.function));
                 }
                 by_name.push(value.clone());
             } else if signature.takes(key) && !named.iter().any(|(k, _)| k == key) {
                 named.push((key.clone(), self.word(value)));
             } else {
                 let what = format!("`{}` has no keyword `{key}`", call.function);
-                let fault = Diagnostic::error(self.keyword(key, value), what);
+                let fault = Diagnostic::error(self.keyword(key, value), what).about(&call.function);
                 return Err(match crate::syntax::diagnostic::nearest(key, signature.words()) {
                     Some(near) => fault.help(format!("did you mean `{near}=`?")),
                     None => fault.help(is()),
@@ -570,7 +537,7 @@ impl Look<'_> {
         let count = own + by_name.len();
         if count < signature.least() {
             let what = format!("`{}` needs {} arguments, {count} given", call.function, signature.least());
-            return Err(Diagnostic::error(at, what).help(is()));
+            return Err(Diagnostic::error(at, what).help(is()).about(&call.function));
         }
         call.args.truncate(own);
         call.args.extend(by_name);

@@ -94,7 +94,8 @@ impl Program {
             cycle.extend(way.windows(2).map(|w| format!("`{}` needs `{}`", names[w[0]], names[w[1]])));
             let what = format!("`{}` needs its own negation: {}", names[*own], cycle.join(", "));
             let help = "a rule can negate only relations that do not depend on it";
-            faults.push(Diagnostic::error(r.span, what).here("negated here").help(help));
+            let fault = Diagnostic::error(r.span, what).here("negated here").help(help);
+            faults.push(way.iter().fold(fault, |fault, at| fault.about(names[*at])));
         }
     }
 }

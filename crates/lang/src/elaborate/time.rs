@@ -101,7 +101,8 @@ impl Program {
                     "`*{other}` and `*{first}` are the same time: use one name for it in an equation"
                 );
                 let help = format!("write *{first} for the same step, or *{first}' for a sum over all steps");
-                faults.push(Diagnostic::error(here, what).and(there, "and here").help(help));
+                let fault = Diagnostic::error(here, what).and(there, "and here").help(help);
+                faults.push(fault.about(first).about(other));
             }
         }
     }
@@ -127,7 +128,8 @@ impl Program {
                     "for one value per step write {per_step} = …; for the sum over time {} sum= …",
                     e.target
                 );
-                faults.push(Diagnostic::error(e.target.span, what).and(span, here).help(help));
+                let fault = Diagnostic::error(e.target.span, what).and(span, here).help(help);
+                faults.push(fault.about(&e.target.name));
             }
         }
     }
@@ -155,7 +157,7 @@ impl Program {
             let what = format!("`{r}` is 0 at the last step: time has as many steps as `{}`", r.name);
             let help =
                 "a state is one step ahead of what its steps read: write *t there, and *t+1 on the left";
-            out.push(Diagnostic::warning(r.span, what).help(help));
+            out.push(Diagnostic::warning(r.span, what).help(help).about(&r.name));
         }
         out
     }

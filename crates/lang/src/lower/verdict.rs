@@ -51,14 +51,14 @@ impl Verdict {
         if judged == RuntimeCheck::Converged {
             return Ok(explain_nonconvergence(read)?.map(|(why, help)| {
                 let what = format!("`{name}` did not converge: {why}");
-                Diagnostic::error(span, what).here("needs itself").help(help)
+                Diagnostic::error(span, what).here("needs itself").help(help).about(name)
             }));
         }
         let read = read.to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>()?;
         if let RuntimeCheck::Ends(most) = judged {
             let what = format!("time `{name}` does not end: after {most} steps its condition still holds");
             let help = format!("--steps N allows N steps; by default there are at most {MAX_STEPS}");
-            let fault = Diagnostic::error(span, what).help(help);
+            let fault = Diagnostic::error(span, what).help(help).about(name);
             return Ok(read.first().is_some_and(|on| *on != 0.0).then_some(fault));
         }
         let (Some(bad), Some(x)) = (read.first(), read.get(1)) else { return Ok(None) };
@@ -75,7 +75,7 @@ impl Verdict {
         };
         let step = read.get(2).filter(|step| **step >= 0.0);
         let what = step.map_or_else(|| what.clone(), |step| format!("{what} (at step {step})"));
-        Ok(Some(Diagnostic::error(span, what).here(format!("{x} is among them"))))
+        Ok(Some(Diagnostic::error(span, what).here(format!("{x} is among them")).about(name)))
     }
 }
 

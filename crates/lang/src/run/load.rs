@@ -111,7 +111,7 @@ impl Unsound {
         let Unsound { program, mut faults, parsed, .. } = self;
         faults.extend(more);
         // Nothing is known about names in lines that could not be parsed, so errors about them are dropped.
-        faults.retain(|d| !d.names().any(|n| parsed.skipped.contains(n)));
+        faults.retain(|d| !d.names.iter().any(|n| parsed.skipped.contains(n)));
         faults.extend(parsed.faults);
         faults.sort_by_key(Diagnostic::span);
         faults.truncate(crate::syntax::parse::MAX_FAULTS);

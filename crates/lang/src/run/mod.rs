@@ -16,7 +16,7 @@ use crate::syntax::ast::{Expr, Kind, Name};
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::indices::moving;
 use crate::syntax::source::{Source, Span};
-use gradus_ir::{Aval, Builder, Graph};
+use gradus_ir::{Aval, Builder, Graph, Kind as ErrorKind};
 use gradus_tensor::{Compiled, Tensor, TracedFunction, compile_graph};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -107,7 +107,8 @@ impl Program {
         let computed: HashSet<&Name> = outputs.iter().collect();
         if let Some(name) = wanted.iter().find(|n| !computed.contains(n)) {
             let at = self.definition(name).map(|d| d.span).unwrap_or_default();
-            return Err(faulty(vec![Diagnostic::error(at, format!("`{name}` has no value"))]));
+            let fault = Diagnostic::error(at, format!("`{name}` has no value"));
+            return Err(faulty(vec![fault.about(name)]));
         }
         let traced = solved.traced;
         let traced = traced.map_err(|e| faulty(vec![Diagnostic::error(Span::NOWHERE, e.to_string())]))?;
@@ -292,10 +293,8 @@ impl Lowered {
             [(function, span)] => (Some(&**function), *span),
             _ => (None, Span::NOWHERE),
         };
-        let plain = in_words(e, None);
-        let told = in_words(e, function);
-        let span = if told == plain { Span::NOWHERE } else { span };
-        self.faulty(Diagnostic::error(span, told))
+        let span = if matches!(e.kind(), ErrorKind::Index { .. }) { span } else { Span::NOWHERE };
+        self.faulty(Diagnostic::error(span, in_words(e, function)))
     }
 
     fn faulty(&self, fault: Diagnostic) -> Faults {

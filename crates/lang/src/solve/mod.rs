@@ -71,6 +71,7 @@ impl Symbols {
             let what =
                 format!("no fact has the symbol \"{symbol}\" at argument {} of `{name}`", position + 1);
             Diagnostic::error(crate::syntax::source::Span::NOWHERE, what)
+                .about(name)
                 .nearest(symbol, known.iter().map(|s| &**s))
         })
     }
@@ -281,7 +282,7 @@ impl Program {
         if columns != rank && table.rows() > 0 {
             let what =
                 format!("the table has {columns} columns, and the relation `{name}` has {rank} arguments");
-            return Err(Diagnostic::error(span, what));
+            return Err(Diagnostic::error(span, what).about(name));
         }
         let axes = |n: &Name| options.axes.get(n).map(|a| a.0);
         let mut shape = Vec::with_capacity(rank);
@@ -310,7 +311,7 @@ impl Program {
                         let x = x.unwrap_or(0);
                         let what =
                             format!("the table has {x} in column {}, but the axis has size {size}", at + 1);
-                        return Err(Diagnostic::error(span, what));
+                        return Err(Diagnostic::error(span, what).about(name));
                     }
                 }
             }

@@ -132,7 +132,7 @@ impl Program {
                 }
                 Some((_, p)) if p.fixed => {
                     let what = format!("`{name}` is a constant and cannot be set");
-                    faults.push(Diagnostic::error(place, what).and(p.span, "declared here"));
+                    faults.push(Diagnostic::error(place, what).and(p.span, "declared here").about(name));
                 }
                 Some(_) => {}
             }
@@ -202,7 +202,9 @@ impl Program {
             let who = if all { "nothing in the program".into() } else { format!("no equation of `{name}`") };
             let what = format!("{who} has a temperature");
             faults.push(
-                Diagnostic::error(place, what).help("only sig(x) without a temperature of its own uses one"),
+                Diagnostic::error(place, what)
+                    .help("only sig(x) without a temperature of its own uses one")
+                    .about(name),
             );
         }
     }

@@ -1,5 +1,6 @@
 //! Diagnostics: what is wrong with a program, where, and how to fix it; rendered with the source lines.
 
+use crate::syntax::ast::Name;
 use crate::syntax::source::{Source, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
@@ -26,13 +27,24 @@ pub struct Diagnostic {
     pub labels: Vec<(Span, String)>,
     /// A suggestion.
     pub help: Option<String>,
+    /// The names of the program or the command line that the diagnostic is about.
+    pub names: Vec<Name>,
+    /// If true, the parser found another token than it expected.
+    pub(crate) unexpected: bool,
 }
 
 impl Diagnostic {
     /// Makes an error at a location.
     pub fn error(span: Span, message: impl Into<String>) -> Diagnostic {
         let labels = vec![(span, String::new())];
-        Diagnostic { severity: Severity::Error, message: message.into(), labels, help: None }
+        Diagnostic {
+            severity: Severity::Error,
+            message: message.into(),
+            labels,
+            help: None,
+            names: Vec::new(),
+            unexpected: false,
+        }
     }
 
     /// Makes a warning at a location.
@@ -60,17 +72,19 @@ impl Diagnostic {
         self
     }
 
-    /// Suggests the most similar of some names, if one is similar enough.
-    pub fn nearest<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
-        match nearest(wrong, names) {
-            Some(name) => self.help(format!("did you mean `{name}`?")),
-            None => self,
-        }
+    /// Adds a name that the diagnostic is about.
+    pub fn about(mut self, name: &str) -> Diagnostic {
+        self.names.push(name.into());
+        self
     }
 
-    /// Returns the names that the message mentions: those between backticks.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.message.split('`').skip(1).step_by(2)
+    /// Adds a name that is wrong, and suggests the most similar of some names if one is similar enough.
+    pub fn nearest<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+        let fault = self.about(wrong);
+        match nearest(wrong, names) {
+            Some(name) => fault.help(format!("did you mean `{name}`?")),
+            None => fault,
+        }
     }
 
     /// Returns the primary location.
@@ -131,7 +145,7 @@ pub(crate) fn add_near<'a>(
     names: impl IntoIterator<Item = &'a str>,
 ) {
     let shown = faults.len() < MAX_SHOWN;
-    faults.push(if shown { fault.nearest(wrong, names) } else { fault });
+    faults.push(if shown { fault.nearest(wrong, names) } else { fault.about(wrong) });
 }
 
 /// Returns the most similar name, if it is similar enough to be a misspelling.

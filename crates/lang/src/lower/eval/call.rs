@@ -12,7 +12,7 @@ use crate::syntax::diagnostic::{Diagnostic, indices};
 use crate::syntax::indices::moving;
 use crate::syntax::limit::{MAX_CALLS, bounded};
 use crate::syntax::source::Span;
-use gradus_ir::{Class, DType, Error, Kind as ErrorKind};
+use gradus_ir::{Class, DType, Error, Kind as ErrorKind, Message};
 use gradus_tensor::Tensor;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -33,13 +33,19 @@ fn refused(function: &str, args: &[Named], span: Span, e: &Error) -> Fault {
     if let Some(what) = index_fault(e, Some(function)) {
         return Diagnostic::error(span, what).into();
     }
-    let kind = e.kind().to_string();
     // An op inside of the function that was called keeps its name.
     let inner = e.ops().get(1..).unwrap_or_default();
-    let why = inner.iter().chain([&kind]).cloned().collect::<Vec<_>>().join(": ");
-    if why.starts_with('`') {
-        return Diagnostic::error(span, why).into();
-    }
+    let what = match e.kind() {
+        ErrorKind::Shape { what, why } | ErrorKind::Value { what, why }
+            if inner.is_empty() && *what == Message::from(function) =>
+        {
+            format!("`{function}` {why}")
+        }
+        kind => {
+            let parts = inner.iter().cloned().chain([kind.to_string()]);
+            format!("`{function}`: {}", parts.collect::<Vec<_>>().join(": "))
+        }
+    };
     let name = |a: &Name| if a.contains(' ') { "?".to_string() } else { a.to_string() };
     let one = |a: &Named| match a.axes.is_empty() {
         true => "a number".to_string(),
@@ -49,10 +55,6 @@ fn refused(function: &str, args: &[Named], span: Span, e: &Error) -> Fault {
         }
     };
     let given: Vec<String> = args.iter().map(one).collect();
-    let what = match why.strip_prefix(function).filter(|rest| rest.starts_with(' ')) {
-        Some(rest) => format!("`{function}`{rest}"),
-        None => format!("`{function}`: {why}"),
-    };
     let fault = Diagnostic::error(span, what);
     match given.is_empty() {
         true => fault.into(),
@@ -336,7 +338,7 @@ impl Term<'_> {
                     "parameter `{}` of `{}` has {has}, but the argument has {given}",
                     param.name, f.name
                 );
-                return Err(Diagnostic::error(param.span, what).into());
+                return Err(Diagnostic::error(param.span, what).about(&f.name).into());
             };
             let brought: Vec<Name> = arg.axes[..spare].iter().map(outer).collect();
             for b in &brought {

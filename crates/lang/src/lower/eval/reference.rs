@@ -40,14 +40,10 @@ impl<'a> Term<'a> {
         let own = value.tensor.rank() - value.batch.len();
         let indices = r.places.len() - usize::from(timed);
         if own != indices {
-            let count = |n: usize, of: &str| if n == 1 { format!("1 {of}is") } else { format!("{n} {of}es") };
-            let what = format!(
-                "`{}` has shape {}: {} for {indices} indices",
-                r.name,
-                value.tensor.shape(),
-                count(own, "ax")
-            );
-            return Err(Diagnostic::error(r.span, what.replace("1 axis", "one axis")).into());
+            let axes = if own == 1 { "one axis".into() } else { format!("{own} axes") };
+            let shape = value.tensor.shape();
+            let what = format!("`{}` has shape {shape}: {axes} for {indices} indices", r.name);
+            return Err(Diagnostic::error(r.span, what).about(&r.name).into());
         }
         let mut axis = value.batch.len();
         for place in &r.places {
@@ -68,12 +64,13 @@ impl<'a> Term<'a> {
                 return Err(Diagnostic::error(place.span, what)
                     .here(format!("{n} here"))
                     .and(*span, "declared here")
+                    .about(&r.name)
                     .into());
             }
             match sizes.get(name) {
                 Some((before, span)) if *before != n => {
                     let what = format!("index `{name}` has size {n} in `{}`, but {before} elsewhere", r.name);
-                    let fault = Diagnostic::error(place.span, what).here(format!("{n} here"));
+                    let fault = Diagnostic::error(place.span, what).here(format!("{n} here")).about(&r.name);
                     return Err(fault.and(*span, format!("{before} here")).into());
                 }
                 Some(_) => {}
@@ -122,7 +119,9 @@ impl<'a> Term<'a> {
         match self.values.get(&r.name) {
             Some(Some(value)) => Ok(value),
             Some(None) => Err(Fault::Silent),
-            None => Err(Diagnostic::error(r.span, format!("`{}` has no value", r.name)).into()),
+            None => {
+                Err(Diagnostic::error(r.span, format!("`{}` has no value", r.name)).about(&r.name).into())
+            }
         }
     }
 
@@ -146,13 +145,13 @@ impl<'a> Term<'a> {
                     return Ok(Ix::At(from_front as isize));
                 }
                 let what = format!("position {at} is outside of `{}`, which has {n} positions there", r.name);
-                Err(Fault::from(Diagnostic::error(place.span, what)))
+                Err(Fault::from(Diagnostic::error(place.span, what).about(&r.name)))
             };
             let named = key(place);
             let only_last = matches!(place.index, Index::Time(..) | Index::Step(0..));
             if value.ended && only_last {
                 let what = format!("only the last step of `{}` can be read", r.name);
-                let fault = Diagnostic::error(place.span, what);
+                let fault = Diagnostic::error(place.span, what).about(&r.name);
                 return Err(fault.help("its time ends by a condition: read the last step, *-1").into());
             }
             match &place.index {

@@ -128,7 +128,8 @@ impl Term<'_> {
                 }
                 if let Some((_, n, span)) = found.iter().find(|f| f.0 == name && f.1 != extent) {
                     let what = format!("index `{name}` has size {extent} in `{}`, but {n} elsewhere", r.name);
-                    let fault = Diagnostic::error(place.span, what).here(format!("{extent} here"));
+                    let fault =
+                        Diagnostic::error(place.span, what).here(format!("{extent} here")).about(&r.name);
                     let fault = fault.and(*span, format!("{n} here"));
                     return Err(fault.help(format!("declare its size: axis {name} = …")).into());
                 }

@@ -120,7 +120,7 @@ impl<'a> Solver<'a> {
                         false if key(place).is_none() => help_for_size(name),
                         false => format!("`{name}` depends on itself; declare the size: axis {index} = …"),
                     };
-                    return Err(Diagnostic::error(place.span, what).help(help).into());
+                    return Err(Diagnostic::error(place.span, what).help(help).about(name).into());
                 }
             }
             let Some(Some(given)) = self.values.get(&names[g]) else { continue };
@@ -131,7 +131,7 @@ impl<'a> Solver<'a> {
                 let (n, index) = (n.unwrap_or(0), &place.index);
                 let what =
                     format!("the given `{}` has size {m} at `{index}`, which has size {n} here", names[g]);
-                return Err(Diagnostic::error(place.span, what).into());
+                return Err(Diagnostic::error(place.span, what).about(&names[g]).into());
             }
         }
         Ok(known)

@@ -201,7 +201,7 @@ impl<'a> Solver<'a> {
                         let what = format!(
                             "index `{index}` of `{name}` has size {n} in one term and {before} in another"
                         );
-                        let fault = Diagnostic::error(at, what).here(format!("{n} here"));
+                        let fault = Diagnostic::error(at, what).here(format!("{n} here")).about(name);
                         let other = if other == Span::default() { e.target.span } else { other };
                         let fault = fault.and(other, format!("{before} here"));
                         // NumPy would broadcast; here a tensor without the index is repeated along it.
@@ -226,7 +226,7 @@ impl<'a> Solver<'a> {
                 if let Some((place, span)) = first.into_iter().chain(last).find(outside) {
                     let what =
                         format!("position {place} is outside of `{name}`, which has {n} {} there", count(n));
-                    let fault = Diagnostic::error(span, what);
+                    let fault = Diagnostic::error(span, what).about(name);
                     let known = at != Span::default();
                     return Err(if known { fault.and(at, format!("{n} here")) } else { fault }.into());
                 }
@@ -235,7 +235,7 @@ impl<'a> Solver<'a> {
                 let what =
                     format!("position {place} counts from the end, but the size of `{name}` is not known");
                 let help = "count from the start (0 is the first position), or define all elements";
-                return Err(Diagnostic::error(span, what).help(help).into());
+                return Err(Diagnostic::error(span, what).help(help).about(name).into());
             }
             // The size may come from other terms of the name.
             let kept_by = || self.extents.get(name)?.get(p).copied().flatten();
@@ -255,7 +255,7 @@ impl<'a> Solver<'a> {
                     let what = format!(
                         "the size of `{name}` at a computed index is not known: sizes do not depend on values"
                     );
-                    return Err(Diagnostic::error(span, what).help(help_for_size(name)).into());
+                    return Err(Diagnostic::error(span, what).help(help_for_size(name)).about(name).into());
                 }
                 (None, Some(place)) => {
                     let what = format!(
@@ -275,7 +275,7 @@ impl<'a> Solver<'a> {
                             None => format!("declare it (axis {} = …), or use it on the right", bare(index)),
                         },
                     };
-                    return Err(Diagnostic::error(place.span, what).help(help).into());
+                    return Err(Diagnostic::error(place.span, what).help(help).about(name).into());
                 }
                 (None, None) => {
                     let reach = reach.unwrap_or(0) as usize;

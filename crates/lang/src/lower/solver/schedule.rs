@@ -188,7 +188,7 @@ impl<'a> Solver<'a> {
                     } else {
                         let what =
                             format!("`{}` depends on itself, but not at one step from another", r.name);
-                        return Err(Diagnostic::error(r.span, what).into());
+                        return Err(Diagnostic::error(r.span, what).about(&r.name).into());
                     }
                 }
             }

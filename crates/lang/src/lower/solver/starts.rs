@@ -147,7 +147,7 @@ impl<'a> Solver<'a> {
             let Some(ready) = ready else {
                 let (_, e) = open[0];
                 let what = format!("`{}` depends on itself at the same step", e.target.name);
-                return Err(Diagnostic::error(e.span, what).into());
+                return Err(Diagnostic::error(e.span, what).about(&e.target.name).into());
             };
             let (g, e) = open.remove(ready);
             let inputs = Inputs {
@@ -210,7 +210,8 @@ impl<'a> Solver<'a> {
             });
             if let Some(r) = reads {
                 let what = format!("`{}` depends on steps that depend on it", e.target);
-                return Err(Diagnostic::error(e.target.span, what).and(r.span, "read here").into());
+                let fault = Diagnostic::error(e.target.span, what).and(r.span, "read here");
+                return Err(fault.about(&e.target.name).into());
             }
             let (value, _) = self.row(e, &self.values, &self.extents(frame, g))?;
             let Some(Some(old)) = self.values.get(name) else { return Err(Fault::Silent) };

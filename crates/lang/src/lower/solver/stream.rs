@@ -134,7 +134,7 @@ impl<'a> Solver<'a> {
                 let Some(Some(v)) = self.values.get(&r.name) else { return Err(Fault::Silent) };
                 if v.ended {
                     let what = format!("only the last step of `{}` can be read", r.name);
-                    let fault = Diagnostic::error(r.span, what);
+                    let fault = Diagnostic::error(r.span, what).about(&r.name);
                     return Err(fault.help("its time ends by a condition: read the last step, *-1").into());
                 }
                 let at = r.places.iter().position(|p| is_time(&line.equation.target, p)).unwrap_or(0);
@@ -524,7 +524,7 @@ impl<'a> Solver<'a> {
                     format!("`{}` does not exist yet at step {} of this line", f.read, segment.0.max(0));
                 let own =
                     self.own(frame.group[f.of]).into_iter().find(|e| offset(&e.target.places).is_some());
-                let fault = Diagnostic::error(f.read.span, what).here("read here");
+                let fault = Diagnostic::error(f.read.span, what).here("read here").about(&f.read.name);
                 let fault = own
                     .into_iter()
                     .fold(fault, |fault, e| fault.and(e.target.span, "computed here, step by step"));

@@ -94,6 +94,6 @@ impl<'a> Solver<'a> {
             format!("the time ends when `{go}` does not hold, but `{go}` does not depend on its states");
         let help = "the condition must have a value at every step and read a state there; states may read the step before, but \
             nothing else that depends on time";
-        Diagnostic::error(at, what).help(help).into()
+        Diagnostic::error(at, what).help(help).about(go).into()
     }
 }

@@ -267,6 +267,7 @@ impl<'a> Parser<'a> {
             Token::End => "the end of the text".into(),
             _ => format!("`{}`", self.word()),
         };
-        Diagnostic::error(span, format!("expected {what}, found {found}")).here(format!("expected {what}"))
+        let fault = Diagnostic::error(span, format!("expected {what}, found {found}"));
+        Diagnostic { unexpected: true, ..fault.here(format!("expected {what}")) }
     }
 }

@@ -30,8 +30,8 @@ impl Parser<'_> {
                     out.push(statement);
                 }
                 Err(fault) => {
-                    let found_another = fault.message.starts_with("expected ");
-                    let fault = found_another.then(|| self.not_closed()).flatten().unwrap_or(fault);
+                    let unclosed = if fault.unexpected { self.not_closed() } else { None };
+                    let fault = unclosed.unwrap_or(fault);
                     if !self.cut_short {
                         self.faults.push(fault);
                     }
