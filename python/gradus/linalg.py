@@ -326,11 +326,14 @@ def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
 
 
 def cond(A, p=None):
-    """Computes the largest singular value over the smallest."""
-    if p not in (None, 2):
-        return matrix_norm(A, p) * matrix_norm(inv(A), p)
-    values = svdvals(A)
-    return values.amax(-1) / values.amin(-1)
+    """Computes the norm of matrices times that of their inverses, infinity for singular ones; by default the quotient of the singular values."""
+    if p in (None, 2, -2, "nuc"):
+        values = svdvals(A)
+        if p == "nuc":
+            return values.sum(-1) * (1 / values).sum(-1)
+        return values.amin(-1) / values.amax(-1) if p == -2 else values.amax(-1) / values.amin(-1)
+    inverse, info = inv_ex(A)
+    return (matrix_norm(A, p) * matrix_norm(inverse, p)).masked_fill(info != 0, math.inf)
 
 
 def lu(A, *, pivot=True):
@@ -348,28 +351,17 @@ def lu(A, *, pivot=True):
 def lu_factor(A, *, pivot=True):
     """Returns both triangular factors in one matrix, and the row with which each was exchanged, counted from 1.
 
-    For complex matrices the pivot has the largest sum of the absolute values of its real and imaginary part, as in LAPACK.
+    A pivot that is zero raises an error. For complex matrices the pivot has the largest sum of the absolute values of its real and
+    imaginary part, as in LAPACK.
 
     >>> import gradus
     >>> gradus.linalg.lu_factor(gradus.tensor([[0.0, 2.0], [4.0, 8.0]])).pivots
     tensor([2, 2], dtype=gradus.int32)
     """
-    _check_pivot(pivot)
-    return _results.lu_factor(*_lu_factor(A))
-
-
-def _lu(self, pivot=True, get_infos=False):
-    """Returns `linalg.lu_factor` of this matrix; with `get_infos` also zeros, because a failure raises an error.
-
-    >>> import gradus
-    >>> gradus.eye(2).lu()[1].tolist()
-    [1, 2]
-    """
-    found = lu_factor(self, pivot=pivot)
-    return (*found, _native.zeros(tuple(self.shape[:-2]), dtype=_native.int32)) if get_infos else tuple(found)
-
-
-_native.Tensor.lu = _lu
+    factors, pivots, info = lu_factor_ex(A, pivot=pivot)
+    if not info._is_traced and bool((info != 0).any()):
+        raise LinAlgError(f"linalg.lu_factor: a pivot is zero (info {info.tolist()}): lu_factor_ex returns the factors without this error")
+    return _results.lu_factor(factors, pivots)
 
 
 def lu_factor_ex(A, *, pivot=True, check_errors=False):
@@ -544,9 +536,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
     >>> gradus.linalg.cholesky_ex(-gradus.eye(2)).info
     tensor(1, dtype=gradus.int32)
     """
-    half = "U" if upper else "L"
-    minors = [eigvalsh(A.detach()[..., :k, :k], half)[..., 0] for k in range(1, A.shape[-1] + 1)]
-    info = _first(_native.stack(minors, -1) <= 0) if minors else _native.zeros(tuple(A.shape[:-2]), dtype=_native.int32)
+    info = _minors(A.detach(), upper)
     factor = _where_right(lambda x: cholesky(x, upper=upper), A, info)
     return _checked(_results.cholesky_ex(factor, info), check_errors, "linalg.cholesky_ex: a matrix is not positive-definite")
 
@@ -557,6 +547,38 @@ def tensorinv(A, ind=2):
     >>> import gradus
     >>> gradus.linalg.tensorinv(gradus.eye(6).reshape(2, 3, 6), ind=2).shape
     gradus.Size([6, 2, 3])
+def _minors(A, upper):
+    """Returns the order of the first leading minor that is not positive, or 0."""
+    n, lead = A.shape[-1], tuple(A.shape[:-2])
+    if A._is_traced:  # an error could not be caught
+        rest, pivots = A.mH if upper else A, []
+        for _ in range(n):
+            pivot, column = rest[..., :1, :1].real if A.is_complex() else rest[..., :1, :1], rest[..., 1:, :1]
+            rest = rest[..., 1:, 1:] - column @ column.mH / pivot.to(A.dtype)
+            pivots.append(pivot.reshape(lead))
+        return _first((_native.stack(pivots, -1) > 0).logical_not() if n else _native.ones(*lead, 0) > 0)
+    if not A.numel() or _has_factor(A, upper):
+        return _native.zeros(lead, dtype=_native.int32)
+    place, one, found = _native.arange(n), _native.eye(n, dtype=A.dtype), []
+    for a in A.reshape(-1, n, n).unbind(0):
+        good, bad = (n, n) if _has_factor(a, upper) else (0, n)
+        while bad - good > 1:
+            k = (good + bad) // 2
+            inside = place < k
+            block = _native.where(inside & inside.unsqueeze(1), a, one)  # one shape, so that it is compiled once
+            good, bad = (k, bad) if _has_factor(block, upper) else (good, k)
+        found.append(bad if good < bad else 0)
+    return _native.tensor(found, dtype=_native.int32).reshape(lead)
+
+
+def _has_factor(A, upper):
+    try:
+        cholesky(A, upper=upper)
+    except LinAlgError:
+        return False
+    return True
+
+
     """
     if ind < 1:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")

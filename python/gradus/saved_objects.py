@@ -2,10 +2,10 @@
 
 A module is written as the name of its class with its attributes, parameters, buffers and submodules. Reading makes an object of that
 class without calling `__init__`, and only if the class is one of the package's own or was allowed by `add_safe_globals`. Names are
-looked up among allowed objects and in modules of the package that are imported already: nothing is imported, and no code of the file runs.
+looked up among allowed objects and those that modules of the package define and that are imported already: nothing is imported, and no
+code of the file runs.
 """
 
-import functools
 import sys
 import types
 from collections import OrderedDict
@@ -16,6 +16,12 @@ from ._native import Tensor, dtype
 from ._results import Size
 from .nn.members import Register
 from .nn.module import Module
+
+#: The types of objects that files may name.
+_NAMED = (types.FunctionType, types.BuiltinFunctionType, type)
+
+#: The modules of the package, with their submodules, of which files may name functions and all classes; of others only layers.
+_MODULES = ("", "_device", "_native", "_results", "composed", "core", "fft", "linalg", "nn", "special")
 
 #: Objects that files may name, in addition to the package's own.
 _allowed = {}
@@ -88,18 +94,14 @@ def _found(name):
     """Returns the object with this name, if it is allowed."""
     if name in _allowed:
         return _allowed[name]
-    parts = name.split(".")
-    if parts[0] == __package__ and not any(part.startswith("__") or part in ("load", "save", "hub") for part in parts):
-        for count in range(len(parts) - 1, 0, -1):
-            module = sys.modules.get(".".join(parts[:count]))
-            if module is not None and ".".join(parts[:count]).startswith((f"{__package__}.nn", f"{__package__}._native")) or count == 1:
-                try:
-                    found = functools.reduce(getattr, parts[count:], module)
-                except AttributeError:
-                    continue
-                own = getattr(found, "__module__", None) or ""
-                if isinstance(found, type) and issubclass(found, Module) or callable(found) and own.split(".")[0] in (__package__, "builtins"):
-                    return found
+    where, _, last = name.rpartition(".")
+    package, _, part = where.partition(".")
+    found = vars(sys.modules[where]).get(last) if package == __package__ and where in sys.modules else None
+    if isinstance(found, _NAMED) and name_of(found) == name:  # it is defined there, not only imported
+        if isinstance(found, type) and issubclass(found, Module):
+            return found
+        if part.split(".")[0] in _MODULES and not last.startswith(("_", "load", "save")):
+            return found
     raise ValueError(f"the file names {name}, which is not allowed: if you trust it, call gradus.serialization.add_safe_globals([…]) with "
                      "that class, or load inside of `with gradus.serialization.safe_globals([…])`")
 
@@ -123,7 +125,7 @@ def written(value, tree, tensors, path):
         return {"array": [name, array.dtype.str, list(value.shape)]}
     if isinstance(value, (set, frozenset)):
         return {"set": [tree(v, path) for v in sorted(value, key=repr)]}
-    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
+    if isinstance(value, _NAMED):
         if "<" in value.__qualname__:
             raise TypeError(f"cannot save {'.'.join(path) or 'the object'}: {value.__qualname__} has no name by which it could be found")
         return {"name": name_of(value)}

@@ -4,6 +4,8 @@ In an expression `t` is the library and `x, y, z` are the inputs. Gradients of f
 from random cotangents.
 """
 
+import time
+
 import numpy as np
 import pytest
 
@@ -129,6 +131,50 @@ def test_function(text, inputs):
             assert all(g is None or not np.any(np.asarray(g.numpy())) for g in (a, b)), f"gradient {i}: ours {a}, theirs {b}"
         else:
             same(a, b, what=f"gradient {i}")
+
+
+@needs_torch
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("matrix", [np.zeros((2, 2)), np.stack([np.zeros((2, 2)), np.eye(2), np.ones((2, 2))]), spd(3, 3)])
+def test_the_method_lu_is_the_function(matrix):
+    ours, theirs = (t.tensor(matrix).lu(get_infos=True) for t in (gradus, torch))
+    same(ours, theirs)
+    same(gradus.lu(gradus.tensor(matrix), get_infos=True), theirs)
+    same(gradus.tensor(matrix).lu(), torch.tensor(matrix).lu())
+
+
+@needs_torch
+@pytest.mark.parametrize("p", [1, -1, float("inf"), float("-inf"), "fro", "nuc", 2, -2, None])
+def test_condition_numbers_of_singular_matrices(p):
+    singular = np.diag([2.0, 0.0]) if p in ("nuc", 2, -2, None) else np.ones((2, 2))
+    for matrix in (singular, np.stack([singular, np.diag([1.0, 4.0])])):
+        same(gradus.linalg.cond(gradus.tensor(matrix), p), torch.linalg.cond(torch.tensor(matrix), p))
+
+
+MINORS = [np.ones((3, 3)), np.full((3, 3), NAN), np.diag([1.0, NAN, 1.0]), np.diag([1.0, 1.0, -1.0]), np.zeros((2, 2)), -np.eye(1), spd(4, 4), np.zeros((2, 0, 0)),
+          np.stack([np.diag([1.0, -1.0, 1.0]), np.eye(3), np.diag([-1.0, 1.0, NAN])]), np.stack([spd(3, 3), spd(3, 3) - 9 * np.eye(3)]) + 0j,
+          np.diag(np.where(np.arange(60) == 41, -1.0, 1.0))]
+
+
+@needs_torch
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("matrix", MINORS)
+def test_orders_of_minors(matrix, upper):
+    """Tests `cholesky_ex(...).info`, also when traced."""
+    found = gradus.linalg.cholesky_ex(gradus.tensor(matrix), upper=upper)
+    theirs = torch.linalg.cholesky_ex(torch.tensor(matrix), upper=upper)
+    same(found.info, theirs.info)
+    right = (theirs.info == 0).numpy()
+    assert np.allclose(found.L.numpy()[right], theirs.L.numpy()[right]) and np.isnan(found.L.numpy()[~right]).all()
+    same(gradus.jit(lambda x: gradus.linalg.cholesky_ex(x, upper=upper).info)(gradus.tensor(matrix)), theirs.info)
+
+
+def test_minors_of_a_large_matrix_are_found_soon():
+    x = gradus.eye(400)
+    x[300, 300] = -1
+    start = time.monotonic()
+    assert gradus.linalg.cholesky_ex(x).info == 301
+    assert time.monotonic() - start < 20
 
 
 @needs_torch

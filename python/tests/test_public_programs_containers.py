@@ -2,6 +2,8 @@
 
 import io
 import json
+import sys
+import types
 from collections import OrderedDict, deque, namedtuple
 
 import numpy as np
@@ -156,23 +158,37 @@ def test_the_packages_own_layers_need_no_permission():
 
 
 def test_files_cannot_name_other_code():
-    layer, path = nn.ReLU(), []
+    layer = nn.ReLU()
 
-    def with_name(name):
+    def with_name(name, old="gradus.nn.activation.ReLU", key=None):
+        name = name if key is None else f"{json.dumps(key)}: {json.dumps(name)}"
         file = _saved({"m": layer, "x": gradus.ones(1)})
         raw = file.getvalue()
         assert b"gradus.nn.activation.ReLU" in raw
         length = int.from_bytes(raw[:8], "little")
         header = json.loads(raw[8:8 + length])
-        header["__metadata__"]["gradus.tree"] = header["__metadata__"]["gradus.tree"].replace("gradus.nn.activation.ReLU", name)
+        header["__metadata__"]["gradus.tree"] = header["__metadata__"]["gradus.tree"].replace(old, name)
         text = json.dumps(header).encode()
         text += b" " * (-len(text) % 8)
         return io.BytesIO(len(text).to_bytes(8, "little") + text + raw[8 + length:])
 
-    for name in ("os.system", "subprocess.Popen", "gradus.nn.os", "gradus.load", "gradus.hub.os.system", "builtins.eval", "gradus.nn.Module.__class__", "nothing.Here"):
-        with pytest.raises(ValueError):
+    refused = ["os.system", "subprocess.Popen", "gradus.nn.os", "gradus.load", "gradus.hub.os.system", "builtins.eval", "gradus.nn.Module.__class__", "nothing.Here",
+               "gradus.core.builtins.globals", "gradus.core.builtins.eval", "gradus.core.builtins.exec", "gradus.nn.Module.forward", "gradus.Tensor.tolist",
+               "gradus.nn.module.Module.__init_subclass__", "gradus.serialization.load", "gradus.serialization.save", "gradus._native.save_safetensors",
+               "gradus._native._save_model", "gradus.hub.load", "gradus.nn.functional._in_place", "gradus.nn.functional.tanh", "gradus", "gradus.nn", ""]
+    for module, values in [(name, dict(vars(module))) for name, module in sys.modules.items() if name.split(".")[0] == "gradus"]:
+        for key, value in values.items():  # what modules import
+            if isinstance(value, types.ModuleType) and value.__name__.split(".")[0] != "gradus":
+                refused += [f"{module}.{key}.{name}" for name in ("system", "open", "eval", "reduce", "getcwd") if hasattr(value, name)]
+            elif callable(value) and (getattr(value, "__module__", "") or "").split(".")[0] not in ("gradus", ""):
+                refused.append(f"{module}.{key}")
+    for name in refused:
+        with pytest.raises(ValueError, match="not allowed|not a Module class"):
             gradus.load(with_name(name))
-    assert path == []
+        with pytest.raises(ValueError, match="not allowed"):
+            gradus.load(with_name({"name": name}, '"inplace": false', "extra_repr"))
+    assert "gradus.core.builtins.globals" in refused and any(name.endswith(".os.system") for name in refused[8:])
+    assert gradus.load(with_name({"name": "gradus.tanh"}, '"inplace": false', "act"))["m"].act is gradus.tanh
 
 
 def test_hooks_and_local_classes_are_refused():

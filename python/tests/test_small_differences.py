@@ -502,3 +502,40 @@ def test_a_gradient_of_several_elements_says_what_to_pass():
     with pytest.raises(RuntimeError, match=r"\[3\].*gradient.*ones_like"):
         (x * 2).backward()
     assert gradus.autograd.grad((x * 2).sum().reshape(1, 1), x)[0].tolist() == [2.0, 2.0, 2.0]
+
+
+@needs_torch
+@pytest.mark.parametrize("function", [lambda t, x, v: t.searchsorted(x, v), lambda t, x, v: t.searchsorted(x, v, right=True), lambda t, x, v: t.bucketize(v, x)])
+def test_numbers_are_searched_in_the_dtype_of_the_boundaries(function):
+    for values, dtype, number in (([0.1, 0.2, 0.3], "float64", 0.2), ([0.1, 0.2, 0.3], "float32", 0.2), ([1, 2, 3], "int64", 1.5), ([1, 2, 3], "int32", 2), ([1.0, 2.0], "float64", 2)):
+        ours, theirs = (function(t, t.tensor(values, dtype=getattr(t, dtype)), number) for t in (gradus, torch))
+        assert ours.item() == theirs.item(), (values, dtype, number)
+
+
+@needs_torch
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int8", "int64", "float32"])
+@pytest.mark.parametrize("reduce", ["sum", "prod", "amax", "amin", "mean"])
+def test_scatter_reduce_keeps_the_dtype(reduce, dtype, include_self):
+    def run(t):
+        x, source = (t.tensor(v, dtype=getattr(t, dtype)) for v in ([100, 2, 3], [2, 3, 4]))
+        index = t.tensor([0, 0, 1])
+        found = x.scatter_reduce(0, index, source, reduce, include_self=include_self)
+        return found, x.clone().scatter_reduce_(0, index, source, reduce, include_self=include_self)
+
+    for ours, theirs in zip(run(gradus), run(torch)):
+        assert str(ours.dtype).split(".")[1] == dtype and ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("mode, antialias", [(mode, False) for mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "area")] + [("bilinear", True), ("bicubic", True)])
+def test_images_too_large_are_refused_before_the_work(mode, antialias):
+    resize, image = nn.functional.interpolate, gradus.zeros(1, 1, 4, 4)
+    start = time.monotonic()
+    with pytest.raises(MemoryError, match="cannot allocate"):
+        resize(image, size=(10**9, 10**9), mode=mode, antialias=antialias)
+    for arguments in ({"size": (10**10, 2)}, {"scale_factor": 1e9}, {"size": (0, 3)}):
+        with pytest.raises(ValueError, match="must be at least 1 and at most"):
+            resize(image, **arguments, mode=mode, antialias=antialias)
+    with pytest.raises(MemoryError):
+        gradus.poisson(gradus.zeros(1).expand(10**8, 10**8))
+    assert time.monotonic() - start < 20

@@ -75,8 +75,12 @@ def unravel_index(indices, shape):
 
 def put(input, index, source, accumulate=False):
     """Returns a copy with elements of a source at the row-major positions `index`."""
-    flat = input.reshape(-1)
-    return flat.index_put((index.reshape(-1) % max(flat.shape[0], 1),), source.reshape(-1), accumulate).reshape(input.shape)
+    flat, index = input.reshape(-1), index.reshape(-1)
+    n = flat.shape[0]
+    wrong = (index < -n) | (index >= n)
+    if not index._is_traced and bool(wrong.any()):
+        raise IndexError(f"out of range: tried to access index {index[wrong][0].item()} on a tensor of {n} elements.")
+    return flat.index_put((index % max(n, 1),), source.reshape(-1), accumulate).reshape(input.shape)
 
 
 def _replaced(whole, part, src):

@@ -121,10 +121,10 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
     right = right or side == "right"
     number = not isinstance(input, Tensor)
-    values = as_tensor(input) if number else input
-    if values.dtype != sorted_sequence.dtype:
-        together = (sorted_sequence.reshape(-1)[:0] + (input if number else values.reshape(-1)[:0])).dtype
-        values, sorted_sequence = values.to(together), sorted_sequence.to(together)
+    together = sorted_sequence.dtype
+    if number or input.dtype != together:
+        together = (sorted_sequence.reshape(-1)[:0] + (input if number else input.reshape(-1)[:0])).dtype
+    values, sorted_sequence = as_tensor(input, dtype=together), sorted_sequence.to(together)
     if sorted_sequence.dim() != 1 and (number or tuple(sorted_sequence.shape[:-1]) != tuple(values.shape[:-1])):
         raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
                            f"tensor and input value tensor must match, but we got boundaries tensor {list(sorted_sequence.shape)} "

@@ -53,6 +53,9 @@ def resampled(input, size, scale_factor, align_corners, recompute_scale_factor, 
     size, scales = pairs
     if size[0] is None:
         size = [int(n * s) for n, s in zip(input.shape[2:], scales)]
+    if not all(1 <= n < 2**31 for n in size):
+        raise ValueError(f"interpolate: size {list(size)} must be at least 1 and at most {2**31 - 1} on every axis")
+    input.new_empty((*input.shape[:2], *size))  # raises an error before the work if the result does not fit into memory
     if recompute_scale_factor:
         scales = (None, None)
     axes, dtype = list(zip(input.shape[2:], size, scales)), float64 if input.dtype == uint8 else input.dtype

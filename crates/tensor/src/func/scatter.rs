@@ -121,7 +121,7 @@ impl Tensor {
                 Reduce::Amax => scattered(Combine::Max),
                 Reduce::Amin => scattered(Combine::Min),
                 Reduce::Prod => {
-                    let all = base * products(&shape, a, &index, &source);
+                    let all = base * products(&shape, a, &index, &source).to_dtype(dtype);
                     count().gt(0).select(&all, x)
                 }
                 Reduce::Mean => {
