@@ -57,8 +57,35 @@ def with_numpy_words(function):
 SPARSE = {}
 
 
-def _sparse(function, args, kwargs, error):
-    """Calls the sparse version of a function after the dense one has raised an error; raises that error if there is none."""
+#: Functions that also compute a tensor from two numbers.
+TWO_NUMBERS = set("add sub subtract mul multiply div divide true_divide floor_divide".split())
+
+#: Functions whose first argument may be a number.
+NUMBERS = TWO_NUMBERS | set("remainder bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift xlogy".split())
+
+#: PyTorch's names of arguments that have another name here, by function.
+_RENAMED = {
+    "mm": {"mat2": "other"}, "bmm": {"mat2": "other"}, "mv": {"vec": "other"}, "outer": {"vec2": "other"}, "dot": {"tensor": "other"},
+    "heaviside": {"values": "other"}, "max": {"other": "dim"}, "min": {"other": "dim"},
+}
+
+
+def _of_number(number, other):
+    """Returns a number as a tensor of the dtype that an operation on it and `other` has."""
+    if not isinstance(other, Tensor) or isinstance(number, bool):
+        return _native.as_tensor(number, device=other.device if isinstance(other, Tensor) else None)
+    return _native.tensor(number, dtype=(_native.zeros([1] * other.dim(), dtype=other.dtype) + number).dtype, device=other.device)
+
+
+def _otherwise(function, args, kwargs, error):
+    """Calls a function again after an error: with a first argument that is a number as a tensor, or its version for sparse tensors.
+
+    Raises the error if neither is possible.
+    """
+    if args and isinstance(args[0], (bool, int, float, complex)) and function.__name__ in NUMBERS:
+        other = args[1] if len(args) > 1 else kwargs.get("other")
+        if isinstance(other, Tensor) or function.__name__ in TWO_NUMBERS and isinstance(other, (bool, int, float, complex)):
+            return function(_of_number(args[0], other), *args[1:], **kwargs)
     own = SPARSE.get(function.__name__)
     if own is None or not any(isinstance(arg, Tensor) and arg.is_sparse for arg in args):
         raise error
@@ -97,6 +124,7 @@ def with_keywords(function, first="input", spread=None, creates=False):
 
     composed = isinstance(function, types.FunctionType)  # native functions handle device and requires_grad themselves
     makes = creates and composed
+    renamed = _RENAMED.get(function.__name__, {})
     bare = getattr(function, "__wrapped__", function)  # the function without wrappers that only read keywords
 
     @functools.wraps(function)
@@ -107,12 +135,14 @@ def with_keywords(function, first="input", spread=None, creates=False):
             except AttributeError as error:
                 raise _no_tensor(function, error, args) from None
             except (RuntimeError, TypeError) as error:
-                return _sparse(function, args, kwargs, error)
+                return _otherwise(function, args, kwargs, error)
         leaf = False
         if creates and kwargs:
             _placed(function, kwargs)
             leaf = composed and kwargs.pop("requires_grad", False)
         out = kwargs.pop("out", None)
+        if renamed:
+            kwargs = {renamed.get(name, name): value for name, value in kwargs.items()}
         if first in kwargs:
             args = (kwargs.pop(first), *args)
         if spread in kwargs:
@@ -127,7 +157,7 @@ def with_keywords(function, first="input", spread=None, creates=False):
         except AttributeError as error:
             raise _no_tensor(function, error, args) from None
         except (RuntimeError, TypeError) as error:
-            return _sparse(function, args, kwargs, error)
+            result = _otherwise(function, args, kwargs, error)
         if SUBCLASSES and (kept := class_of(args)):
             result = of_class(kept, result)
         if leaf:

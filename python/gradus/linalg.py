@@ -5,7 +5,7 @@ import math
 from . import _native, _results
 from ._examples import documented as _documented
 from . import _ldl
-from ._native import Tensor, _value_error, solve_triangular  # noqa: F401
+from ._native import Tensor, _value_error
 from .composed.factor import (
     _check_pivot, cholesky as _cholesky, _completed, _first, _hermitian, _lu_factor, _lu_info, _lu_solve, _qr, orgqr as _orgqr, _with_rule,
 )
@@ -15,12 +15,21 @@ from .limits import finfo
 
 #: Raised for matrices that have no inverse or factor.
 LinAlgError = _value_error()
-det = Tensor.det
 matrix_exp = Tensor.matrix_exp
 matrix_power = Tensor.matrix_power
 matmul = Tensor.matmul
 diagonal = Tensor.diagonal
 cross = Tensor.cross
+
+
+def det(A):
+    """Computes the determinant."""
+    return A.det()
+
+
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    """Computes the `X` of `A X = B`, or, with `left=False`, of `X A = B`, for triangular `A`; `unitriangular` reads its diagonal as ones."""
+    return _native.solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)
 
 
 def inv(A):
@@ -529,24 +538,6 @@ def inv_ex(A, *, check_errors=False):
     return _checked(_results.inv_ex(_where_right(inv, A, info), info), check_errors, "linalg.inv_ex: a matrix is singular")
 
 
-def cholesky_ex(A, *, upper=False, check_errors=False):
-    """Computes the triangular factor. Instead of raising an error, also returns the order of the first minor that is not positive, or 0.
-
-    >>> import gradus
-    >>> gradus.linalg.cholesky_ex(-gradus.eye(2)).info
-    tensor(1, dtype=gradus.int32)
-    """
-    info = _minors(A.detach(), upper)
-    factor = _where_right(lambda x: cholesky(x, upper=upper), A, info)
-    return _checked(_results.cholesky_ex(factor, info), check_errors, "linalg.cholesky_ex: a matrix is not positive-definite")
-
-
-def tensorinv(A, ind=2):
-    """Computes the inverse of the linear map over the last axes, those after the first `ind`.
-
-    >>> import gradus
-    >>> gradus.linalg.tensorinv(gradus.eye(6).reshape(2, 3, 6), ind=2).shape
-    gradus.Size([6, 2, 3])
 def _minors(A, upper):
     """Returns the order of the first leading minor that is not positive, or 0."""
     n, lead = A.shape[-1], tuple(A.shape[:-2])
@@ -579,6 +570,24 @@ def _has_factor(A, upper):
     return True
 
 
+def cholesky_ex(A, *, upper=False, check_errors=False):
+    """Computes the triangular factor. Instead of raising an error, also returns the order of the first minor that is not positive, or 0.
+
+    >>> import gradus
+    >>> gradus.linalg.cholesky_ex(-gradus.eye(2)).info
+    tensor(1, dtype=gradus.int32)
+    """
+    info = _minors(A.detach(), upper)
+    factor = _where_right(lambda x: cholesky(x, upper=upper), A, info)
+    return _checked(_results.cholesky_ex(factor, info), check_errors, "linalg.cholesky_ex: a matrix is not positive-definite")
+
+
+def tensorinv(A, ind=2):
+    """Computes the inverse of the linear map over the last axes, those after the first `ind`.
+
+    >>> import gradus
+    >>> gradus.linalg.tensorinv(gradus.eye(6).reshape(2, 3, 6), ind=2).shape
+    gradus.Size([6, 2, 3])
     """
     if ind < 1:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")

@@ -77,7 +77,7 @@ LAYERS = [
     ("ReplicationPad1d(2)", [f(2, 3, 4)]), ("CircularPad2d(1)", [f(2, 3, 4, 4)]),
     ("Upsample(scale_factor=2)", [f(2, 3, 4, 5)]), ("Upsample(size=(7, 9), mode='bilinear', align_corners=False)", [f(2, 3, 4, 5)]),
     ("Upsample(scale_factor=2.0, mode='bilinear', align_corners=True)", [f(2, 3, 4, 5)]),
-    ("ChannelShuffle(2)", [f(2, 6, 3, 3)]), ("LPPool2d(2, 2)", [f(2, 3, 4, 4) ** 2]), ("MaxUnpool1d(2)", [f(2, 3, 4), 2 * np.arange(4) * np.ones((2, 3, 1), int)]), ("RReLU(0.2, 0.2)", [f(3, 4)]),
+    ("ChannelShuffle(2)", [f(2, 6, 3, 3)]), ("LPPool2d(2, 2)", [f(2, 3, 4, 4) ** 2]), ("LPPool3d(2, 2)", [f(2, 3, 4, 4, 2) ** 2]), ("MaxUnpool1d(2)", [f(2, 3, 4), 2 * np.arange(4) * np.ones((2, 3, 1), int)]), ("RReLU(0.2, 0.2)", [f(3, 4)]),
     ("PixelShuffle(2)", [f(2, 8, 3, 2)]), ("PixelUnshuffle(2)", [f(2, 2, 4, 6)]),
     ("Unfold((2, 3), stride=2)", [f(2, 3, 6, 7)]), ("Fold((5, 6), 2)", [f(2, 12, 20)]),
     ("CosineSimilarity()", [f(4, 5), f(4, 5)]), ("PairwiseDistance()", [f(4, 5), f(4, 5)]),

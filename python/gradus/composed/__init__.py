@@ -10,11 +10,11 @@ FUNCTIONS_ONLY = {
     *(name for name, value in vars(copies).items() if name not in ("narrow_copy", "conj_physical", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes")
       and getattr(value, "__module__", None) == copies.__name__),
     "block_diag", "constant_pad_nd", "histogramdd", "broadcast_shapes", "cartesian_prod", "chain_matmul", "lu_unpack", "pca_lowrank", "svd_lowrank", "channel_shuffle", "multi_dot", "trapezoid", "trapz", "cumulative_trapezoid",
-    "vander", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "pdist", "isin", "view_as_real", "view_as_complex", "promote_types", "result_type", "can_cast", "gradient", "fake_quantize_per_tensor_affine",
+    "vander", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "pdist", "isin", "segment_reduce", "view_as_real", "view_as_complex", "promote_types", "result_type", "can_cast", "gradient", "fake_quantize_per_tensor_affine",
 }
 
 #: Functions that replace a native method with fewer arguments.
-REPLACING = {"cholesky"}
+REPLACING = {"bernoulli", "cholesky", "norm", "pinverse"}
 
 __all__ = []
 for _module in (pointwise, reduce, order, histogram, copies, movement, index, product, factor, create, bessel, spectrum, whole, normalized):

@@ -45,7 +45,7 @@ def range(start=0, end=None, step=1, *, dtype=None):
     """`arange` including its end."""
     start, end = (0, start) if end is None else (start, end)
     count = math.floor((end - start) / step) + 1
-    return start + arange(count, dtype=_native.float32 if dtype is None else dtype) * step
+    return start + arange(count, dtype=_native.get_default_dtype() if dtype is None else dtype) * step
 
 
 def randint_like(input, low=0, high=None, *, dtype=None, device=None, requires_grad=False, memory_format=None):
@@ -83,6 +83,11 @@ def _large_rates(rate, generator):
     return found
 
 
+def bernoulli(input, p=None, *, generator=None):
+    """Draws ones with the probabilities of a tensor, or with the probability `p` in its shape; zeros otherwise."""
+    return _native.bernoulli(input if p is None else _native.full_like(input, p), generator=generator)
+
+
 def poisson(input, generator=None):
     """Draws from Poisson distributions with the rates of a tensor; infinity for an infinite rate."""
     rate = input.detach().double()
@@ -105,7 +110,7 @@ def _window(terms, length, periodic, dtype):
     turn = 2 * math.pi / (length if periodic else length - 1)
     n = arange(length, dtype=_native.float64)
     total = sum(a * (n * (k * turn)).cos() for k, a in enumerate(terms))
-    return total.to(_native.float32 if dtype is None else dtype)
+    return total.to(_native.get_default_dtype() if dtype is None else dtype)
 
 
 def hann_window(window_length, periodic=True, *, dtype=None):
@@ -128,7 +133,7 @@ def bartlett_window(window_length, periodic=True, *, dtype=None):
     if window_length == 1:
         return _native.ones(1, dtype=dtype)
     n = arange(window_length, dtype=_native.float64) * (2 / (window_length if periodic else window_length - 1))
-    return (1 - (n - 1).abs()).to(_native.float32 if dtype is None else dtype)
+    return (1 - (n - 1).abs()).to(_native.get_default_dtype() if dtype is None else dtype)
 
 
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
@@ -139,7 +144,7 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
         return _native.ones(1, dtype=dtype)
     n = arange(window_length, dtype=_native.float64) * (2 / (window_length if periodic else window_length - 1)) - 1
     total = i0(beta * (1 - n * n).clamp(min=0).sqrt()) / i0(tensor(float(beta), dtype=_native.float64))
-    return total.to(_native.float32 if dtype is None else dtype)
+    return total.to(_native.get_default_dtype() if dtype is None else dtype)
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):

@@ -35,6 +35,15 @@ def _hermitian(A, upper=False):
     return _with_rule(mirrored, lambda x, y, g: list(g), A)[0]
 
 
+def pinverse(input, rcond=None):
+    """Computes the pseudo-inverse; singular values below `rcond` times the largest count as zero."""
+    if rcond is None:
+        return _native.pinv(input)
+    from ..linalg import pinv
+
+    return pinv(input, rcond)
+
+
 def cholesky(input, upper=False):
     """Computes the triangular factor of positive definite matrices, the lower or the upper one. Only that half of a matrix is read."""
     factor = _cholesky(_hermitian(input, upper))

@@ -67,7 +67,7 @@ def nonzero_static(input, *, size, fill_value=-1):
 def unravel_index(indices, shape):
     """Converts flat positions to positions in a shape."""
     found = []
-    for extent in reversed(shape):
+    for extent in reversed((shape,) if isinstance(shape, int) else tuple(shape)):
         found.append(indices % extent)
         indices = indices // extent
     return tuple(reversed(found))

@@ -46,7 +46,8 @@ def _quantile(name, input, q, dim, keepdim, interpolation):
     values = x.sort(-1)[0]  # NaN is last
     absent = values.isnan()
     if name == "nanquantile":
-        ranks = shares.reshape(-1) * (absent.logical_not().sum(-1, keepdim=True) - 1).clamp(min=0).to(x.dtype)
+        ranks = shares.reshape(-1) * (absent.logical_not().sum(-1, keepdim=True) - 1).to(x.dtype)
+        ranks = ranks.masked_fill(absent.all(-1, keepdim=True), 0)  # which is NaN, but without a gradient
     else:
         last = x.shape[-1] - 1
         ranks = (shares.reshape(-1) * last).expand(*x.shape[:-1], shares.numel())

@@ -61,7 +61,7 @@ def positive(input):
 
 def true_divide(input, other):
     """`input / other`."""
-    return input / other
+    return (input if isinstance(input, Tensor) or isinstance(other, Tensor) else as_tensor(input)) / other
 
 
 def pow(input, exponent):

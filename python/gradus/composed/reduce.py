@@ -1,13 +1,19 @@
 """Reductions over axes: extremes, moments, differences, integrals."""
 
+import math
 from collections import namedtuple
 
-from .._native import Tensor, as_tensor, cat, int64, ones
+from .._native import Tensor, arange, as_tensor, cat, full, int64, ones, uint8, where
 from .._native import bool as bool_
+from .order import searchsorted as _searchsorted
 
 
 _aminmax = namedtuple("aminmax", ["min", "max"])
 _nanmedian = namedtuple("nanmedian", ["values", "indices"])
+_norm = Tensor.norm
+
+#: Up to this many test elements, `isin` compares all pairs.
+_FEW = 16
 
 
 def aminmax(input, *, dim=None, keepdim=False):
@@ -25,14 +31,19 @@ def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     return input._spread_and_mean(True, dim, unbiased, keepdim, correction)
 
 
-def nansum(input, dim=None, keepdim=False):
-    """Computes the sum, ignoring NaN."""
-    return input.masked_fill(input.isnan(), 0).sum(dim, keepdim)
+def nansum(input, dim=None, keepdim=False, *, dtype=None):
+    """Computes the sum, ignoring NaN; with `dtype` in that dtype."""
+    return input.masked_fill(input.isnan(), 0).sum(dim, keepdim, dtype=dtype)
 
 
-def nanmean(input, dim=None, keepdim=False):
-    """Computes the mean, ignoring NaN."""
-    return nansum(input, dim, keepdim) / (~input.isnan()).sum(dim, keepdim)
+def nanmean(input, dim=None, keepdim=False, *, dtype=None):
+    """Computes the mean, ignoring NaN; with `dtype` in that dtype."""
+    return nansum(input, dim, keepdim, dtype=dtype) / (~input.isnan()).sum(dim, keepdim)
+
+
+def norm(input, p=None, dim=None, keepdim=False, *, dtype=None):
+    """Computes the `p`-norm of elements, 2 by default; with `dtype` in that dtype."""
+    return _norm(input if dtype is None else input.to(dtype), p, dim, keepdim)
 
 
 def _slope(input, spacing, dim, edge_order):
@@ -138,10 +149,53 @@ def pdist(input, p=2.0):
     return (input[first] - input[second]).norm(p, 1)
 
 
-def isin(elements, test_elements, *, invert=False):
-    """Returns true for elements that are among the test elements."""
-    found = (as_tensor(elements).unsqueeze(-1) == as_tensor(test_elements).reshape(-1)).any(-1)
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    """Returns true for elements that are among the test elements. `assume_unique` has no effect."""
+    elements, test = as_tensor(elements), as_tensor(test_elements).reshape(-1)
+    count = test.numel()
+    if count <= _FEW or elements.is_complex() or test.is_complex():
+        found = (elements.unsqueeze(-1) == test).any(-1)
+    else:
+        elements, test = (x.detach().to(uint8) if x.dtype == bool_ else x.detach() for x in (elements, test))
+        ordered = test.sort()[0]
+        limits = ordered.masked_fill(ordered.isnan(), math.inf) if ordered.is_floating_point() else ordered  # NaN is last
+        found = ordered[_searchsorted(limits, elements).clamp(max=count - 1)] == elements
     return ~found if invert else found
+
+
+def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+    """Combines the slices of adjacent segments of the first axis by "sum", "mean", "max", "min" or "prod".
+
+    `lengths` holds the number of slices of each segment, or `offsets` the first slice of each and the end of the last one. `initial`
+    is combined with each segment.
+
+    >>> import gradus
+    >>> gradus.segment_reduce(gradus.tensor([1.0, 2.0, 5.0]), "sum", lengths=gradus.tensor([2, 1]))
+    tensor([3., 5.])
+    """
+    if reduce not in ("sum", "mean", "max", "min", "prod"):
+        raise RuntimeError(f"segment_reduce(): unsupported reduction {reduce!r}; expected 'sum', 'mean', 'max', 'min' or 'prod'")
+    if indices is not None or axis != 0 or (lengths is None) == (offsets is None):
+        raise RuntimeError("segment_reduce(): expected one of lengths and offsets, axis 0, and no indices")
+    lengths = diff(offsets) if lengths is None else lengths
+    if lengths.dim() != 1:
+        raise NotImplementedError(f"segment_reduce(): expected lengths or offsets with one axis, but got {lengths.dim()}")
+    first = 0 if offsets is None else int(offsets[0])
+    total, count = int(lengths.sum()), lengths.shape[0]
+    if not unsafe and (bool((lengths < 0).any()) or first or total != data.shape[0]):
+        raise RuntimeError(f"segment_reduce(): expected non-negative lengths with the sum {data.shape[0]}, the extent of axis 0, but the sum is {total}")
+    shape = (-1,) + (1,) * (data.dim() - 1)
+    rows = data[first:first + total]
+    number = arange(count).repeat_interleave(lengths.to(int64)).reshape(shape).expand(tuple(rows.shape))
+    neutral = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}[reduce] if initial is None else initial
+    start = full((count, *data.shape[1:]), neutral, dtype=data.dtype)
+    result = start.scatter_reduce(0, number, rows, {"mean": "sum", "max": "amax", "min": "amin"}.get(reduce, reduce))
+    if reduce != "mean":
+        return result
+    # The mean of no elements is `initial`, without it NaN.
+    none = (lengths == 0).reshape(shape)
+    mean = result / lengths.clamp(min=1).to(data.dtype).reshape(shape)
+    return where(none, math.nan, mean) if initial is None else mean
 
 
 def renorm(input, p, dim, maxnorm):

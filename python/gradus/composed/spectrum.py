@@ -18,8 +18,13 @@ def _window(window, win_length, n_fft, dtype):
 
 
 def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None,
-         return_complex=None):
-    """Spectra of frames of `n_fft` samples, `hop_length` apart: `(…, frequencies, frames)`."""
+         return_complex=None, align_to_window=None):
+    """Spectra of frames of `n_fft` samples, `hop_length` apart: `(…, frequencies, frames)`.
+
+    With `align_to_window`, without `center`, the windows and not the frames begin at the first sample and end by the last one.
+    """
+    if center and align_to_window is not None:
+        raise RuntimeError("stft align_to_window should only be set when center = false")
     if return_complex is None and not input.is_complex():
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
                            "return_complex=True in a future PyTorch release.")
@@ -31,6 +36,9 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     x = input if input.dim() == 2 else input.unsqueeze(0)
     if center:
         x = pad(x.unsqueeze(0), (n_fft // 2, n_fft // 2), mode=pad_mode).squeeze(0)
+    if align_to_window and win_length is not None and win_length < n_fft:
+        before = (n_fft - win_length) // 2
+        x = pad(x, (before, n_fft - win_length - before))
     if hop <= 0 or not 0 < n_fft <= x.shape[-1]:
         raise RuntimeError(f"stft: expected 0 < n_fft <= {x.shape[-1]} and hop_length > 0, but got n_fft={n_fft}, hop_length={hop}")
     pieces = x.unfold(-1, n_fft, hop) * _window(window, win_length, n_fft, input.real.dtype)

@@ -202,6 +202,17 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     return _lp_pool(avg_pool2d, input, norm_type, kernel_size, 2, stride, ceil_mode)
 
 
+def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """Computes the norm of each window over three axes.
+
+    >>> import gradus
+    >>> from gradus.nn import functional as F
+    >>> F.lp_pool3d(gradus.arange(8.0).reshape(1, 1, 2, 2, 2), 2, 2)
+    tensor([[[[[11.8322]]]]])
+    """
+    return _lp_pool(avg_pool3d, input, norm_type, kernel_size, 3, stride, ceil_mode)
+
+
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
     """Resamples the last axes: `mode` is `"nearest"`, `"nearest-exact"`, `"linear"`, `"bilinear"`, `"trilinear"`, `"bicubic"` or `"area"`."""
     if antialias and mode not in ("bilinear", "bicubic"):

@@ -144,6 +144,8 @@ _add("LPPool1d", "lp_pool1d", "norm_type, kernel_size, stride=None, ceil_mode=Fa
      "2, 3, 8", "(2, 3, 4)")
 _add("LPPool2d", "lp_pool2d", "norm_type, kernel_size, stride=None, ceil_mode=False", "The norm of each window over two axes.", "2, 2",
      "2, 3, 8, 8", "(2, 3, 4, 4)")
+_add("LPPool3d", "lp_pool3d", "norm_type, kernel_size, stride=None, ceil_mode=False", "The norm of each window over three axes.", "2, 2",
+     "2, 3, 4, 4, 4", "(2, 3, 2, 2, 2)")
 
 
 class _MaxUnpool(Module):
