@@ -39,10 +39,11 @@ impl FromStr for Digits {
     }
 }
 
-/// Converts the numbers to floats. Converts them to integers instead if `whole` is set and some number would
+/// Converts the numbers to floats. Converts them to integers instead if `exact_integers` is set and some number would
 /// lose digits as a float.
-pub(crate) fn tensor(all: &[Digits], shape: Vec<usize>, whole: bool) -> Tensor {
-    let exact = if whole && all.iter().any(Digits::is_large_integer) { all_integers(all) } else { None };
+pub(crate) fn tensor(all: &[Digits], shape: Vec<usize>, exact_integers: bool) -> Tensor {
+    let exact =
+        if exact_integers && all.iter().any(Digits::is_large_integer) { all_integers(all) } else { None };
     match exact {
         Some(exact) => Tensor::from_slice(&exact, shape),
         None => Tensor::from_slice(&all.iter().map(|d| d.float).collect::<Vec<_>>(), shape),

@@ -10,8 +10,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Reads the tensor in a file: a list, an object `{"shape", "dtype", "data"}`, or one of these under its
-/// name. With `whole`, integers that floats cannot hold are read as integers.
-pub fn read(path: &Path, name: &str, whole: bool) -> Result<Tensor> {
+/// name. With `exact_integers`, integers that floats cannot hold are read as integers.
+pub fn read(path: &Path, name: &str, exact_integers: bool) -> Result<Tensor> {
     let value: Value = serde_json::from_slice(&crate::bytes(path)?)
         .map_err(|e| failed(path, format!("is not valid JSON: {e}")))?;
     let value = match &value {
@@ -21,15 +21,15 @@ pub fn read(path: &Path, name: &str, whole: bool) -> Result<Tensor> {
         }
         other => other,
     };
-    from_value(value, whole).map_err(|why| failed(path, why))
+    from_value(value, exact_integers).map_err(|why| failed(path, why))
 }
 
-/// Converts a value to a tensor. With `whole`, and if the value states no dtype, integers that floats cannot
+/// Converts a value to a tensor. With `exact_integers`, and if the value states no dtype, integers that floats cannot
 /// hold stay integers.
-pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, String> {
+pub fn from_value(value: &Value, exact_integers: bool) -> std::result::Result<Tensor, String> {
     let Value::Object(described) = value else {
         let (numbers, shape) = list(value)?;
-        return Ok(digits::tensor(&numbers, shape, whole));
+        return Ok(digits::tensor(&numbers, shape, exact_integers));
     };
     let dtype = match described.get("dtype") {
         Some(Value::String(name)) => {
@@ -54,7 +54,7 @@ pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, Str
             part(0).complex(&part(1)).to_dtype(dtype)
         }
         Some(dtype) => digits::tensor(&numbers, own, false).to_dtype(dtype),
-        None => digits::tensor(&numbers, own, whole),
+        None => digits::tensor(&numbers, own, exact_integers),
     };
     let Some(shape) = shape.filter(|s| **s != *tensor.shape()) else { return Ok(tensor) };
     // An empty list does not determine the length of its rows.
@@ -65,7 +65,7 @@ pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, Str
 }
 
 /// Parses a tensor as a person writes it: JSON in which `nan` and `inf` need no quotes.
-pub fn from_literal(text: &str, whole: bool) -> std::result::Result<Tensor, String> {
+pub fn from_literal(text: &str, exact_integers: bool) -> std::result::Result<Tensor, String> {
     let (mut json, mut rest) = (String::with_capacity(text.len()), text);
     let mut quoted = false;
     while let Some(c) = rest.chars().next() {
@@ -84,7 +84,7 @@ pub fn from_literal(text: &str, whole: bool) -> std::result::Result<Tensor, Stri
         rest = &rest[taken..];
     }
     let value = serde_json::from_str(&json).map_err(|_| "expected a number, or a list of numbers: [1, 2]")?;
-    from_value(&value, whole)
+    from_value(&value, exact_integers)
 }
 
 /// Returns the numbers in nested lists, in row-major order, and the shape.

@@ -46,7 +46,7 @@ pub struct Wanted<'a> {
     pub extents: &'a [Option<usize>],
     /// If true, and if the file does not declare a dtype, integers that floats cannot hold are read as
     /// integers.
-    pub whole: bool,
+    pub exact_integers: bool,
 }
 
 /// Returns the extension of a file name, in lower case.
@@ -60,9 +60,9 @@ pub fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Tensor> {
         "npy" => npy::read(path),
         #[cfg(not(target_arch = "wasm32"))]
         "npz" => npz::read_one(path, wanted.name),
-        "json" => json::read(path, wanted.name, wanted.whole),
+        "json" => json::read(path, wanted.name, wanted.exact_integers),
         "csv" | "tsv" if wanted.relation => table::Facts::read(path)?.tensor(wanted.extents, 0),
-        "csv" | "tsv" => table::read(path, wanted.rank, wanted.whole),
+        "csv" | "tsv" => table::read(path, wanted.rank, wanted.exact_integers),
         "txt" | "md" => tokens::read(path, wanted.rank),
         "safetensors" => {
             let file = safetensors::Reader::open(path)?;

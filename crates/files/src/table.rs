@@ -20,7 +20,7 @@ fn words(first: &[Cow<'_, str>]) -> bool {
 
 /// Reads a table of numbers; a first line of words is a heading. If `rank` is 1, one row or one column is
 /// read as a list.
-pub(crate) fn read(path: &Path, rank: Option<usize>, whole: bool) -> Result<Tensor> {
+pub(crate) fn read(path: &Path, rank: Option<usize>, exact_integers: bool) -> Result<Tensor> {
     let Rows { cells: numbers, width, .. } = Rows::read(path, separator(path), words, "number")?;
     let height = numbers.len() / width.max(1);
     let shape = match rank {
@@ -33,7 +33,7 @@ pub(crate) fn read(path: &Path, rank: Option<usize>, whole: bool) -> Result<Tens
             return Err(failed(path, why));
         }
     };
-    Ok(digits::tensor(&numbers, shape, whole))
+    Ok(digits::tensor(&numbers, shape, exact_integers))
 }
 
 /// Writes one row per line; a scalar is one row, a list one column. Booleans are written as the indices of
