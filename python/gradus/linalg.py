@@ -5,6 +5,7 @@ import math
 from . import _native, _results
 from ._examples import documented as _documented
 from . import _ldl
+from ._minors import first_bad_minor as _first_bad_minor
 from ._native import Tensor, _value_error
 from .composed.factor import (
     _check_pivot, cholesky as _cholesky, _completed, _first, _hermitian, _lu_factor, _lu_info, _lu_solve, _qr, orgqr as _orgqr, _with_rule,
@@ -538,38 +539,6 @@ def inv_ex(A, *, check_errors=False):
     return _checked(_results.inv_ex(_where_right(inv, A, info), info), check_errors, "linalg.inv_ex: a matrix is singular")
 
 
-def _minors(A, upper):
-    """Returns the order of the first leading minor that is not positive, or 0."""
-    n, lead = A.shape[-1], tuple(A.shape[:-2])
-    if A._is_traced:  # an error could not be caught
-        rest, pivots = A.mH if upper else A, []
-        for _ in range(n):
-            pivot, column = rest[..., :1, :1].real if A.is_complex() else rest[..., :1, :1], rest[..., 1:, :1]
-            rest = rest[..., 1:, 1:] - column @ column.mH / pivot.to(A.dtype)
-            pivots.append(pivot.reshape(lead))
-        return _first((_native.stack(pivots, -1) > 0).logical_not() if n else _native.ones(*lead, 0) > 0)
-    if not A.numel() or _has_factor(A, upper):
-        return _native.zeros(lead, dtype=_native.int32)
-    place, one, found = _native.arange(n), _native.eye(n, dtype=A.dtype), []
-    for a in A.reshape(-1, n, n).unbind(0):
-        good, bad = (n, n) if _has_factor(a, upper) else (0, n)
-        while bad - good > 1:
-            k = (good + bad) // 2
-            inside = place < k
-            block = _native.where(inside & inside.unsqueeze(1), a, one)  # one shape, so that it is compiled once
-            good, bad = (k, bad) if _has_factor(block, upper) else (good, k)
-        found.append(bad if good < bad else 0)
-    return _native.tensor(found, dtype=_native.int32).reshape(lead)
-
-
-def _has_factor(A, upper):
-    try:
-        cholesky(A, upper=upper)
-    except LinAlgError:
-        return False
-    return True
-
-
 def cholesky_ex(A, *, upper=False, check_errors=False):
     """Computes the triangular factor. Instead of raising an error, also returns the order of the first minor that is not positive, or 0.
 
@@ -577,7 +546,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
     >>> gradus.linalg.cholesky_ex(-gradus.eye(2)).info
     tensor(1, dtype=gradus.int32)
     """
-    info = _minors(A.detach(), upper)
+    info = _first_bad_minor(A.detach(), upper)
     factor = _where_right(lambda x: cholesky(x, upper=upper), A, info)
     return _checked(_results.cholesky_ex(factor, info), check_errors, "linalg.cholesky_ex: a matrix is not positive-definite")
 

@@ -1,9 +1,8 @@
 //! The tensor as a Python object: a mutable slot that holds an immutable value.
 //!
 //! Values of Gradus never change. A Python tensor is a slot that holds one: `x += 1` stores another value in
-//! the slot. A view is a slot with an [`Alias`], which names another tensor and a part of it. Reading the view
-//! reads that part. Writing the view stores a new value in the other tensor, with that part replaced. Programs
-//! that write in place therefore need no derivative rules for writes, under every transform.
+//! the slot. A view is a slot with an [`Alias`]: a part of another tensor. Writing it stores a new value in the
+//! other tensor, with that part replaced, so programs that write in place need no derivative rules for writes.
 
 use crate::device::{moved, of, other_devices_used};
 use crate::error::{raise, raise_stored, runtime_error, to_exception};
@@ -123,9 +122,8 @@ impl PyTensor {
         PyTensor::part_as(of, value, how)
     }
 
-    /// If `of` ends a chain of [`DEEP`] views, returns the view `how` of `of` as a view of the parent of `of`.
-    /// Returns `None` if the chain is shorter, or if the views cannot be composed. This bounds the depth of
-    /// recursion through chains, and the time for making a view.
+    /// If `of` ends a chain of [`DEEP`] views, returns the view `how` of `of` as a view of the parent of `of`, if
+    /// the views can be composed. This bounds the recursion through chains, and the time for making a view.
     fn shortened(of: &Bound<'_, PyTensor>, whole: &Tensor, how: &View) -> PyResult<Option<Alias>> {
         let slot = of.get().slot();
         let Some(parent) = slot.alias.as_ref().filter(|parent| parent.depth >= DEEP) else { return Ok(None) };
@@ -179,8 +177,7 @@ impl PyTensor {
         }
     }
 
-    /// Returns the first tensor of the chain of views that share elements, and the positions of this view's
-    /// elements in it.
+    /// Returns the first tensor of a chain of views, and the positions of this view's elements in it.
     pub(crate) fn root<'py>(of: &Bound<'py, PyTensor>) -> PyResult<(Bound<'py, PyTensor>, Tensor)> {
         let py = of.py();
         let parent = of.get().slot().alias.as_ref().and_then(|alias| {
@@ -353,14 +350,12 @@ impl PyTensor {
         drop(old);
     }
 
-    /// Writes a part of the current value in place. Returns `false`, and changes nothing, if this is a view, the
-    /// memory is shared, or the part cannot be written in place ([`Tensor::patch_at`]).
+    /// Writes a part of the current value in place. Returns `false` if this is a view or its memory is shared.
     pub(crate) fn replace_at(&self, own: Tensor, entries: &[Ix], new: &Tensor) -> bool {
         if !self.is_whole() {
             return false;
         }
-        // Resolves the index before the slot is locked: this may wait for other threads, which may read this
-        // tensor.
+        // Resolves the index before the slot is locked: this may wait for other threads that read this tensor.
         let Some(patch) = own.patch_at(entries, new, BIG) else { return false };
         drop(own); // as another owner of the memory, it would prevent the write
         let mut slot = self.slot();
