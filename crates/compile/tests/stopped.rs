@@ -14,7 +14,7 @@ thread_local! {
 
 #[test]
 fn every_poll_can_stop_compilation() {
-    stop::ask(|| LEFT.replace(LEFT.get().wrapping_sub(1)) == 0);
+    stop::set_callback(|| LEFT.replace(LEFT.get().wrapping_sub(1)) == 0);
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F64, [8, 96, 96]));
     let w = b.input("w", Aval::new(DType::F64, [8, 96, 96]));

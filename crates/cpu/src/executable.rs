@@ -211,7 +211,7 @@ impl Executable {
                 Work::Nested(inside) => {
                     inside.iter().for_each(|e| done.work = done.work + e.done().work);
                     if let (Step::While { .. }, [_, body]) = (step, &inside[..]) {
-                        done.turns += body.runs.load(Ordering::Relaxed);
+                        done.iterations += body.runs.load(Ordering::Relaxed);
                     }
                 }
                 _ => done.work = done.work + step.work(&self.plan).times(runs as usize),

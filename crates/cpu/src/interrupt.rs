@@ -28,7 +28,7 @@ pub fn ask_to_stop(must_stop: fn() -> bool) {
     if ASK.set(must_stop).is_err() {
         return;
     }
-    stop::ask(due);
+    stop::set_callback(due);
     let clock = || loop {
         std::thread::sleep(EVERY);
         DUE.store(true, Ordering::Relaxed);

@@ -116,7 +116,7 @@ pub struct Done {
     /// Operations and bytes.
     pub work: Work,
     /// The number of iterations of the plan's loops that end by a condition.
-    pub turns: u64,
+    pub iterations: u64,
 }
 
 /// An argument of a run: row-major elements that start at an offset.

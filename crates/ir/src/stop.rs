@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 /// Elements that a pass processes between two polls, which takes about a millisecond.
 pub const STRIDE: usize = 1 << 16;
 
-static ASK: OnceLock<fn() -> bool> = OnceLock::new();
+static CALLBACK: OnceLock<fn() -> bool> = OnceLock::new();
 
 thread_local! {
     static STOPPED: Cell<bool> = const { Cell::new(false) };
@@ -19,15 +19,16 @@ thread_local! {
 }
 
 /// Sets the function that loops call, on their own thread, to learn whether a stop is requested. It is called often
-/// and must be fast. Only the first call of `ask` has an effect.
-pub fn ask(requested: fn() -> bool) {
-    let _ = ASK.set(requested);
+/// and must be fast. Only the first call of `set_callback` has an effect.
+pub fn set_callback(requested: fn() -> bool) {
+    let _ = CALLBACK.set(requested);
 }
 
 /// Returns true if a loop should end early, because a stop is requested. Stays true until [`check`].
 #[inline]
 pub fn requested() -> bool {
-    STOPPED.get() || (!QUIET.get() && ASK.get().is_some_and(|ask| ask()) && !STOPPED.replace(true))
+    STOPPED.get()
+        || (!QUIET.get() && CALLBACK.get().is_some_and(|requested| requested()) && !STOPPED.replace(true))
 }
 
 /// A guard: until it is dropped, loops of this thread do not poll. A thread that holds a lock must not poll: the

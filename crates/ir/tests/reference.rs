@@ -40,7 +40,7 @@ fn singular_values_can_be_stopped_at_every_column() {
     let x = b.input("x", Aval::new(DType::F64, [n, n]));
     let graph = b.finish(&b.apply(Svd {}, &[x])).unwrap();
     let x = Literal::floats(DType::F64, [n, n], elements).unwrap();
-    stop::ask(|| {
+    stop::set_callback(|| {
         POLLS.set(POLLS.get() + 1);
         false
     });

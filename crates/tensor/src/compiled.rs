@@ -39,7 +39,7 @@ pub struct Measured {
     /// Bytes that the steps read and wrote; each step counts every buffer once.
     pub bytes: u64,
     /// Iterations of the outermost `while` loops.
-    pub turns: u64,
+    pub iterations: u64,
 }
 
 /// Compiles a function at the types of these tensors.
@@ -180,7 +180,7 @@ impl Compiled {
         Ok(Measured {
             flops: (after.work.flops - before.work.flops) as u64,
             bytes: (after.work.bytes - before.work.bytes) as u64,
-            turns: after.turns - before.turns,
+            iterations: after.iterations - before.iterations,
         })
     }
 

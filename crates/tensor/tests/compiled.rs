@@ -240,7 +240,7 @@ fn measured_work_counts_iterations_and_taken_branches() {
     .unwrap();
     let small = Tensor::from_slice(&[3i64], []);
     let (seven, three) = (looped.measured(&[&x, &n]).unwrap(), looped.measured(&[&x, &small]).unwrap());
-    assert_eq!((seven.turns, three.turns), (7, 3));
+    assert_eq!((seven.iterations, three.iterations), (7, 3));
     // Four products and a difference per iteration, a comparison before each and one more.
     assert_eq!(seven.flops - three.flops, 4 * (4 + 1 + 1));
     assert!(seven.bytes > 2 * three.bytes);

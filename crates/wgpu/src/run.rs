@@ -385,7 +385,7 @@ impl Executable for Loaded {
     fn done(&self) -> Done {
         let runs = self.runs.load(Ordering::Relaxed) as usize;
         let work = self.plan.as_ref().map_or_else(Work::default, Plan::work).times(runs);
-        let turns = self.hosts.iter().flatten().map(|host| host.done().turns).sum();
-        Done { work, turns }
+        let iterations = self.hosts.iter().flatten().map(|host| host.done().iterations).sum();
+        Done { work, iterations }
     }
 }

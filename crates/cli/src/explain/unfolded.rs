@@ -98,9 +98,9 @@ impl<'a> Unfolded<'a> {
             let repeated = if lowered.graph.nodes().iter().any(|n| is_closure(&n.op)) {
                 Repeated::Facts
             } else {
-                match lowered.compiled()?.measured(&ins)?.turns {
+                match lowered.compiled()?.measured(&ins)?.iterations {
                     0 => continue,
-                    turns => Repeated::Rounds(turns),
+                    rounds => Repeated::Rounds(rounds),
                 }
             };
             let rounds = Rounds { repeated, names: Arc::new(group.iter().cloned().collect()) };

@@ -46,7 +46,7 @@ fn rebuild(
     graph: &Graph,
     replace: impl for<'b> Fn(&'b Builder, usize, &[Vec<Var<'b>>], &[Var<'b>]) -> Result<Option<Vec<Var<'b>>>>,
 ) -> Result<Graph> {
-    let b = Builder::with_room(graph.nodes().len());
+    let b = Builder::with_capacity(graph.nodes().len());
     let mut values: Vec<Vec<Var<'_>>> = Vec::with_capacity(graph.nodes().len());
     let mut inputs = graph.inputs().iter();
     for (i, node) in graph.nodes().iter().enumerate() {

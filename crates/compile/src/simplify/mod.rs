@@ -237,7 +237,7 @@ impl<'r> Pass<'r> {
         let nodes = graph.nodes().len();
         let (simple, fired, refused) = (HashMap::new(), vec![0; rules.len()], RefCell::default());
         // Reserves space for the nodes that rules add.
-        let b = Builder::with_room(nodes + nodes / 4);
+        let b = Builder::with_capacity(nodes + nodes / 4);
         Pass { rules, b, simple, uses: Vec::with_capacity(nodes), fired, refused }
     }
 

@@ -146,7 +146,7 @@ impl Builder {
     }
 
     /// Starts an empty graph with capacity for about `nodes` nodes.
-    pub fn with_room(nodes: usize) -> Builder {
+    pub fn with_capacity(nodes: usize) -> Builder {
         let known = HashMap::with_capacity_and_hasher(nodes, BuildHasherDefault::default());
         Builder(Mutex::new(State { nodes: Vec::with_capacity(nodes), known, ..State::default() }))
     }

@@ -18,7 +18,7 @@ impl Graph {
 
     /// As [`Graph::inlined`], but keeps calls for which `keep` returns true, given their operand types.
     pub fn inlined_except(&self, keep: KeepCall<'_>) -> Result<Graph> {
-        let b = Builder::with_room(self.nodes().len());
+        let b = Builder::with_capacity(self.nodes().len());
         let ins: Vec<Var<'_>> =
             self.inputs().iter().map(|(n, id)| b.input(n, self.aval(*id).clone())).collect();
         let outs: Vec<Id> = inline_into(&b, self, &ins, keep)?.into_iter().map(Var::id).collect();

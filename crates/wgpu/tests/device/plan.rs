@@ -443,7 +443,7 @@ thread_local! {
 #[test]
 fn interrupted_runs_and_reads() {
     let Some(gpu) = gpu(&options()) else { return };
-    gradus_ir::stop::ask(|| STOP.get());
+    gradus_ir::stop::set_callback(|| STOP.get());
     let graph = lookup();
     let program = gpu.program(&graph, &request(Text::Special, &[(0, 2)])).expect("a program");
     let index = Literal::ints(DType::I64, [3], vec![1, 2, 3]).expect("three");
