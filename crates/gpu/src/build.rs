@@ -85,8 +85,8 @@ impl<'a> Build<'a> {
         let [fewest, most] = SOFTWARE_GROUP;
         self.group = match (limits.barriers, self.text) {
             (Barriers::Cheap, _) => GROUP,
-            (Barriers::Dear, Text::Generic) => most as u32,
-            (Barriers::Dear, Text::Special) => {
+            (Barriers::Expensive, Text::Generic) => most as u32,
+            (Barriers::Expensive, Text::Special) => {
                 let wanted = (threads / SOFTWARE_GROUPS).next_power_of_two().clamp(fewest, most);
                 wanted as u32
             }

@@ -17,8 +17,6 @@ pub struct Limits {
     pub groups: u32,
     /// The cost of a barrier.
     pub barriers: Barriers,
-    /// If true, kernels may use the type `f16`.
-    pub f16: bool,
     /// If true, the arena of a program may consist of several pages, each as large as a binding. Otherwise it is one
     /// buffer, and a program whose temporaries exceed a binding cannot run.
     pub pages: bool,
@@ -33,7 +31,6 @@ impl Limits {
         binding: 128 << 20,
         groups: 65_535,
         barriers: Barriers::Cheap,
-        f16: false,
         pages: false,
     };
 
@@ -50,5 +47,5 @@ pub enum Barriers {
     /// Low, as on hardware.
     Cheap,
     /// So high that one thread should do the work of a group, as on software adapters.
-    Dear,
+    Expensive,
 }

@@ -10,7 +10,7 @@ use gradus_ir::DType;
 /// barriers are expensive.
 pub fn profile(limits: &Limits) -> Profile {
     let most = usize::try_from(limits.binding).unwrap_or(usize::MAX);
-    let software = limits.barriers == Barriers::Dear;
+    let software = limits.barriers == Barriers::Expensive;
     // Small tensors share one binding, and temporaries need up to two. The others are for large tensors.
     let buffers = (limits.bindings as usize).saturating_sub(3).max(2);
     Profile {

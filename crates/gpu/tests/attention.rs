@@ -45,7 +45,7 @@ fn variants_of_attention() {
 #[test]
 fn attention_whose_scores_exceed_a_binding() {
     let sizes = [4, 300, 300, 4];
-    for barriers in [Barriers::Cheap, Barriers::Dear] {
+    for barriers in [Barriers::Cheap, Barriers::Expensive] {
         let small = Limits { binding: 1 << 20, ..limits(barriers) };
         let region = vjp(&attention(sizes, true), &[0, 1, 2]).expect("a gradient");
         with_limits(&region, &small, 4.0);

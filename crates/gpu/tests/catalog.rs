@@ -52,7 +52,7 @@ fn listed(hosts: &BTreeSet<String>) {
 
 #[test]
 fn every_op_without_barriers() {
-    listed(&every_op(Barriers::Dear, Text::Generic));
+    listed(&every_op(Barriers::Expensive, Text::Generic));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::common::{Gpu, attention, limits, planned};
 use gradus_compile::Text;
-use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, SMALL, translate};
+use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, SMALL, translate, translate_with_checks};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::conv::Conv;
 use gradus_ir::ops::cumulate::Cumulate;
@@ -52,7 +52,7 @@ pub(crate) fn check(name: &str, graph: &Graph, terms: f64) {
     let mut random = Random::new(7);
     let inputs: Vec<Literal> = graph.input_avals().iter().map(|a| random.literal(a)).collect();
     let expected = evaluate(graph, &inputs).expect("a value");
-    for barriers in [Barriers::Cheap, Barriers::Dear] {
+    for barriers in [Barriers::Cheap, Barriers::Expensive] {
         for text in [Text::Generic, Text::Special] {
             let found = Gpu::get().evaluate(graph, &inputs, &limits(barriers), text).expect("a program");
             let found = found.unwrap_or_else(|why| panic!("{name}: {why}"));
@@ -378,7 +378,7 @@ fn temporaries_in_several_pages() {
         let index = b.apply1(Cumulate { combine: Combine::Max, axis: 0, reverse: true }, &[x[1]]);
         vec![(first + third.take(index, 1)).sum(&[1]), second]
     });
-    for barriers in [Barriers::Cheap, Barriers::Dear] {
+    for barriers in [Barriers::Cheap, Barriers::Expensive] {
         // A page has space for one of the four temporaries.
         let limits = Limits { binding: 64 << 10, ..limits(barriers) };
         let program = with_limits(&g, &limits, (n * n) as f64);
@@ -393,7 +393,7 @@ fn temporaries_in_several_pages() {
 #[test]
 fn more_operands_than_bindings() {
     let n = SMALL / 4 + 4;
-    let limits = Limits { bindings: 8, ..limits(Barriers::Dear) };
+    let limits = Limits { bindings: 8, ..limits(Barriers::Expensive) };
     let sum = graph(&[(F, &[n][..]); 9], |_, x| vec![x[1..].iter().fold(x[0], |sum, x| sum + *x)]);
     let program = with_limits(&sum, &limits, 9.0);
     assert_eq!(program.commands.len(), 2, "one kernel for five operands, one for the others");
@@ -498,7 +498,7 @@ fn indices_out_of_range() {
         [([0, 9, 3, 3], false), ([0, 10, 3, 3], true), ([0, 1, 2, -1], true), ([1 << 32, 1, 2, 3], true)]
     {
         let index = Literal::ints(DType::I64, [4], index.to_vec()).expect("a literal");
-        for barriers in [Barriers::Cheap, Barriers::Dear] {
+        for barriers in [Barriers::Cheap, Barriers::Expensive] {
             let found =
                 Gpu::get().evaluate(&g, &[x.clone(), index.clone()], &limits(barriers), Text::Generic);
             assert_eq!(found.is_err(), fails, "{index:?}");

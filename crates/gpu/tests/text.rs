@@ -180,7 +180,7 @@ fn all(dialect: Dialect) -> BTreeSet<String> {
     let samples = ops::samples().cases.into_iter().filter_map(|s| graph_of(&s.op, &s.ins).ok());
     let gradient = vjp(&attention([4, 300, 300, 4], true), &[0, 1, 2]).expect("a gradient");
     for graph in samples.chain(kept().into_iter().map(|(_, g)| g)).chain([gradient]) {
-        for barriers in [Barriers::Cheap, Barriers::Dear] {
+        for barriers in [Barriers::Cheap, Barriers::Expensive] {
             for text in [Text::Generic, Text::Special] {
                 let program = program(&graph, barriers, dialect, text);
                 found.extend(program.into_iter().flat_map(|p| p.modules).map(|m| m.text));
@@ -269,7 +269,7 @@ fn kept_texts() {
     for (name, graph) in kept() {
         let texts = [
             ("wgsl", Barriers::Cheap, Dialect::Wgsl, Text::Special),
-            ("generic.wgsl", Barriers::Dear, Dialect::Wgsl, Text::Generic),
+            ("generic.wgsl", Barriers::Expensive, Dialect::Wgsl, Text::Generic),
             ("cu", Barriers::Cheap, Dialect::Cuda, Text::Special),
         ];
         for (ending, barriers, dialect, text) in texts {

@@ -74,8 +74,7 @@ fn open(request: &Request) -> Result<Value> {
         bindings: limit("bindings", least.bindings),
         binding: u64::from(limit("binding", 128 << 20)),
         groups: limit("groups", least.groups),
-        barriers: if software { Barriers::Dear } else { Barriers::Cheap },
-        f16: false,
+        barriers: if software { Barriers::Expensive } else { Barriers::Cheap },
         pages: false,
     };
     gradus_device::open(NAME, |id| {
@@ -388,7 +387,7 @@ impl Executable for Loaded {
 
     fn done(&self) -> Done {
         let runs = self.runs.load(Ordering::Relaxed) as usize;
-        Done { work: self.plan.work().times(runs), turns: 0 }
+        Done { work: self.plan.work().times(runs), iterations: 0 }
     }
 }
 

@@ -115,8 +115,7 @@ pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options)
     let name = format!("wgpu:{index}");
     let Some(adapter) = found().get(index) else { return Err(missing(name)) };
     let info = adapter.get_info();
-    let useful =
-        wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SHADER_F16 | wgpu::Features::PIPELINE_CACHE;
+    let useful = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
     let features = adapter.features() & useful;
     let descriptor = wgpu::DeviceDescriptor {
         label: Some("gradus"),
@@ -142,8 +141,7 @@ pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options)
         bindings: own.max_storage_buffers_per_shader_stage,
         binding: own.max_storage_buffer_binding_size.min(own.max_buffer_size).min(options.binding),
         groups: own.max_compute_workgroups_per_dimension,
-        barriers: if software { Barriers::Dear } else { Barriers::Cheap },
-        f16: features.contains(wgpu::Features::SHADER_F16),
+        barriers: if software { Barriers::Expensive } else { Barriers::Cheap },
         pages: true,
     };
     let fault = |fault: Fault| match fault {

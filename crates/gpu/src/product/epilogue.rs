@@ -36,8 +36,7 @@ pub(super) fn bind(b: &mut Build<'_>, request: &Request<'_>) {
     }
     let Some(kernel) = &c.finish else { return };
     let by_four = |access: &Access| aligned && by_four(kernel, access);
-    for (i, inst) in kernel.body.iter().enumerate().filter(|(i, _)| !is_product(c, kernel, *i)) {
-        debug_assert!(i < kernel.body.len());
+    for (_, inst) in kernel.body.iter().enumerate().filter(|(i, _)| !is_product(c, kernel, *i)) {
         let accesses: Vec<&Access> = match &inst.op {
             Operation::Load(access) => vec![access],
             Operation::Pieces(pieces) => pieces.iter().map(|p| &p.access).collect(),

@@ -68,7 +68,7 @@ pub(super) fn launch(request: &Request<'_>) -> Result<Launch, String> {
         sums.push((0..wide).map(|_| b.variable("0.0f")).collect());
     }
     // Software adapters copy all sums in every iteration, so an iteration has four depths.
-    let software = request.limits.barriers == Barriers::Dear && c.k.0.is_multiple_of(4);
+    let software = request.limits.barriers == Barriers::Expensive && c.k.0.is_multiple_of(4);
     let step = if software || [&first, &second].iter().any(|o| o.along == Along::Depth) { 4 } else { 1 };
     let k = b.name();
     b.line(format!("for (var {k} = 0u; {k} < {}; {k} = {k} + {step}u) {{", sizes.k.text()));

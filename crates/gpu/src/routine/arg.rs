@@ -35,8 +35,8 @@ pub(super) fn launches(call: &mut Call<'_>, largest: bool, axis: usize) -> Resul
         return Err("its axis has extent 0, so there is no largest or smallest element".into());
     }
     let threads = match call.limits.barriers {
-        Barriers::Dear if length > 1 << 15 => GROUP,
-        Barriers::Dear => 1,
+        Barriers::Expensive if length > 1 << 15 => GROUP,
+        Barriers::Expensive => 1,
         Barriers::Cheap if length < 64 => 1,
         Barriers::Cheap if length < 1024 => 32,
         Barriers::Cheap => GROUP,

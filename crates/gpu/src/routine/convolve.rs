@@ -66,13 +66,13 @@ pub(super) fn convolve(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launc
     let float = register(dtype) == Some("f32");
     let product = match call.limits.barriers {
         Barriers::Cheap if float => implicit::launches(call, window)?,
-        Barriers::Dear if float => direct::launches(call, window)?,
+        Barriers::Expensive if float => direct::launches(call, window)?,
         _ => None,
     };
     if let Some(all) = product {
         return Ok(all);
     }
-    if call.limits.barriers == Barriers::Dear && terms > 1 << 15 {
+    if call.limits.barriers == Barriers::Expensive && terms > 1 << 15 {
         return Err(
             "its windows have more than 2^15 elements, and this adapter stops loops of more iterations"
                 .into(),

@@ -47,8 +47,8 @@ impl Shares {
         let own = lines(kernel);
         let lanes = lanes(program, kernel, 4 * own <= INLINED);
         let threads = match limits.barriers {
-            Barriers::Dear if length * passes(kernel).len() > LONGEST => GROUP,
-            Barriers::Dear => 1,
+            Barriers::Expensive if length * passes(kernel).len() > LONGEST => GROUP,
+            Barriers::Expensive => 1,
             // Each thread processes a column of its own if there are many columns or columns are short.
             Barriers::Cheap if kernel.columns && (rows >= 1 << 14 || length < 64) => 1,
             // If there are few columns with many elements, a group processes eight columns, which still fill a memory sector.

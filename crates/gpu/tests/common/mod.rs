@@ -21,7 +21,6 @@ pub(crate) fn limits(barriers: Barriers) -> Limits {
         binding: 128 << 20,
         groups: 65_535,
         barriers,
-        f16: false,
         pages: true,
     }
 }

@@ -41,7 +41,7 @@ impl<'a> Kernel<'a> {
         let mut frame = Frame::new(call, a, buffers, outs);
         let b = &mut frame.b;
         let lanes = match call.limits.barriers {
-            Barriers::Dear => 1,
+            Barriers::Expensive => 1,
             Barriers::Cheap => (ENOUGH / rows).next_power_of_two().clamp(1, MAX_LANES),
         };
         let most = b.size(rows as i64);
