@@ -32,4 +32,4 @@ pub use profile::profile;
 pub use program::{Check, Command, GpuProgram, Memory, Module, SMALL, Word};
 pub use ranges::{GRAIN, Ranges};
 pub use saved::VERSION;
-pub use translate::{program_of, translate};
+pub use translate::{program_of, translate, translate_with_checks};

@@ -12,6 +12,7 @@ use crate::{elementwise, host, product, routine, rows};
 use gradus_compile::{Contraction, Kernel, Plan, Routine, Step, Text, compile};
 use gradus_ir::{DType, Graph, Op, Result, stop};
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 /// Compiles a graph for an adapter. Returns its plan and its program.
 pub fn program_of(graph: &Graph, limits: &Limits, dialect: Dialect) -> Result<(Plan, GpuProgram)> {
@@ -20,8 +21,22 @@ pub fn program_of(graph: &Graph, limits: &Limits, dialect: Dialect) -> Result<(P
     Ok((plan, program))
 }
 
+/// Largest number of checks of a program. Steps that need further checks run on the host.
+const MAX_CHECKS: usize = 1 << 16;
+
 /// Translates a plan to a program for an adapter, in a dialect.
 pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> Result<GpuProgram> {
+    translate_with_checks(plan, limits, dialect, text, MAX_CHECKS)
+}
+
+/// As [`translate`], with at most `most` checks of computed indices. Steps that need further checks run on the host.
+pub fn translate_with_checks(
+    plan: &Plan,
+    limits: &Limits,
+    dialect: Dialect,
+    text: Text,
+    most: usize,
+) -> Result<GpuProgram> {
     let program = GpuProgram {
         modules: Vec::new(),
         commands: Vec::new(),
@@ -34,9 +49,10 @@ pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> 
         checks: Vec::new(),
     };
     // The arena holds the plan's temporaries, then the words of checks, then the temporaries of single steps.
-    let check = plan.arena.next_multiple_of(ALIGN);
-    let free = check + ALIGN * checks(plan);
-    let mut t = Translation { limits, dialect, text, program, known: HashMap::new(), check, free };
+    let start = plan.arena.next_multiple_of(ALIGN);
+    let free = start + ALIGN * checks(plan).min(most);
+    let checks = start..free;
+    let mut t = Translation { limits, dialect, text, program, known: HashMap::new(), checks, free };
     for (at, step) in plan.steps.iter().enumerate() {
         stop::poll()?;
         if let Err(why) = t.step(at, plan, step, step) {
@@ -55,8 +71,8 @@ pub(crate) struct Translation<'a> {
     pub(crate) program: GpuProgram,
     /// The number of each module.
     known: HashMap<Module, usize>,
-    /// The offset in the arena of the word of the next check, in bytes.
-    check: usize,
+    /// The bytes of the arena for the words of further checks.
+    checks: Range<usize>,
     /// The offset in the arena from which temporaries of steps can be placed, in bytes.
     pub(crate) free: usize,
 }
@@ -70,8 +86,7 @@ fn checks(plan: &Plan) -> usize {
         }
         _ => 0,
     };
-    // `scan` records at most 2¹³ commands per loop; longer loops run on the host and need no checks here.
-    plan.steps.iter().map(one).fold(0, usize::saturating_add).min(1 << 16)
+    plan.steps.iter().map(one).fold(0, usize::saturating_add)
 }
 
 impl Translation<'_> {
@@ -198,7 +213,7 @@ impl Translation<'_> {
     fn routine(&mut self, at: usize, routine: &Routine) -> std::result::Result<Vec<Launch>, String> {
         let before = self.mark();
         let Translation { limits, dialect, text, free, .. } = *self;
-        let mut check = self.check;
+        let mut checks = self.checks.clone();
         let program = &mut self.program;
         let found = routine::launches(&mut routine::Call {
             program,
@@ -207,11 +222,11 @@ impl Translation<'_> {
             dialect,
             text,
             step: at,
-            check: &mut check,
+            checks: &mut checks,
             free,
         });
         match found {
-            Ok(_) => self.check = check,
+            Ok(_) => self.checks = checks,
             Err(_) => self.roll_back(&before),
         }
         found
@@ -251,7 +266,7 @@ impl Translation<'_> {
             buffers: p.buffers.len(),
             checks: p.checks.len(),
             arena: p.arena,
-            check: self.check,
+            check: self.checks.start,
             free: self.free,
         }
     }
@@ -265,7 +280,7 @@ impl Translation<'_> {
         p.buffers.truncate(mark.buffers);
         p.checks.truncate(mark.checks);
         p.arena = mark.arena;
-        (self.check, self.free) = (mark.check, mark.free);
+        (self.checks.start, self.free) = (mark.check, mark.free);
     }
 }
 

@@ -2,7 +2,7 @@
 //! bounds of the ops.
 
 use crate::common::{Gpu, attention, limits, planned};
-use gradus_compile::Text;
+use gradus_compile::{BufferLocation, Text};
 use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, SMALL, translate, translate_with_checks};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::conv::Conv;
@@ -502,6 +502,38 @@ fn indices_out_of_range() {
             let found =
                 Gpu::get().evaluate(&g, &[x.clone(), index.clone()], &limits(barriers), Text::Generic);
             assert_eq!(found.is_err(), fails, "{index:?}");
+        }
+    }
+}
+
+/// Tests that the words of checks and other temporaries are disjoint, also if a program needs more checks than it may have.
+#[test]
+fn checks_beyond_the_largest_number_run_on_the_host() {
+    let g = graph(&[(F, &[10, 3]), (DType::I64, &[4]), (F, &[4, 3])], |_, x| {
+        let once = x[0].scatter(x[1], x[2], 0, None);
+        let twice = once.tanh().scatter(x[1], x[2], 0, None);
+        vec![twice.exp().scatter(x[1], x[2], 0, None)]
+    });
+    let limits = limits(Barriers::Cheap);
+    let plan = planned(&g, &limits).expect("a plan");
+    for most in 0..4 {
+        let program =
+            translate_with_checks(&plan, &limits, Dialect::Wgsl, Text::Special, most).expect("a program");
+        let reasons = program.commands.iter().filter_map(|c| match c {
+            Command::Host { why, .. } => Some(why.as_str()),
+            Command::Dispatch { .. } => None,
+        });
+        let expected = vec!["the program has too many checks of indices"; 3 - most];
+        assert_eq!(reasons.collect::<Vec<_>>(), expected, "at most {most}");
+        assert_eq!(program.checks.len(), most);
+        let bytes = |b: usize| match program.buffers[b].location {
+            BufferLocation::Arena(at) => at..at + program.buffers[b].bytes(),
+            _ => 0..0,
+        };
+        for word in program.checks.iter().map(|c| c.word) {
+            let own = bytes(word);
+            let overlaps = |b: &usize| *b != word && bytes(*b).start < own.end && own.start < bytes(*b).end;
+            assert_eq!((0..program.buffers.len()).find(overlaps), None, "a buffer overlaps {own:?}");
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::translate::kernel_launch;
 use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Routine, Store, Text};
 use gradus_ir::ops::{Combine, Form, Scalar, pointwise};
 use gradus_ir::{Aval, DType, Op};
+use std::ops::Range;
 
 /// A routine under translation.
 pub(crate) struct Call<'a> {
@@ -36,8 +37,8 @@ pub(crate) struct Call<'a> {
     pub(crate) text: Text,
     /// The step of the plan.
     pub(crate) step: usize,
-    /// The byte of the arena for the word of the next check. No temporary uses this memory.
-    pub(crate) check: &'a mut usize,
+    /// The bytes of the arena for the words of further checks. No temporary uses this memory.
+    pub(crate) checks: &'a mut Range<usize>,
     /// First byte of the arena that this step may use. Other steps reuse the same bytes.
     pub(crate) free: usize,
 }
@@ -91,11 +92,14 @@ impl Call<'_> {
     }
 
     /// Returns kernels that find the first index out of range, and adds the word to which they write its position to the
-    /// checks of the program.
+    /// checks of the program. Returns an error if the program has the largest number of checks already.
     pub(crate) fn check(&mut self, index: usize, extent: usize) -> Result<Vec<Launch>, String> {
         let (dtype, numel) = (self.program.buffers[index].dtype, self.program.buffers[index].numel);
-        let at = self.program.temporary(DType::U32, 1, *self.check);
-        *self.check += ALIGN;
+        if self.checks.start >= self.checks.end {
+            return Err("the program has too many checks of indices".into());
+        }
+        let at = self.program.temporary(DType::U32, 1, self.checks.start);
+        self.checks.start += ALIGN;
         self.program.checks.push(Check { step: self.step, word: at, index, extent });
         let inst = |op: Operation, args: &[usize], dtype: DType| Inst {
             op,
