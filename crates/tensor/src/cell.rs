@@ -38,10 +38,18 @@ struct State {
     grad: Option<Tensor>,
     /// Boxed, because it is rarely present.
     extra: Option<Box<Extra>>,
-    /// The thread whose compiled step has taken the value, and the type of that value.
-    out: Option<(ThreadId, Aval)>,
+    /// Set while a compiled step has taken the value.
+    out: Option<Taken>,
     /// Number of threads that wait for the value.
     waiting: usize,
+}
+
+/// A value that a compiled step has taken.
+struct Taken {
+    /// The thread of the step.
+    by: ThreadId,
+    aval: Aval,
+    device: Device,
 }
 
 /// Properties that few cells have.
@@ -55,7 +63,7 @@ struct Extra {
 impl State {
     /// Returns true if a compiled step of another thread has taken the value.
     fn is_taken_by_other(&self) -> bool {
-        self.out.as_ref().is_some_and(|(by, _)| *by != thread::current().id())
+        self.out.as_ref().is_some_and(|taken| taken.by != thread::current().id())
     }
 }
 
@@ -85,7 +93,7 @@ impl Cell {
 
     pub(crate) fn aval(&self) -> Aval {
         let state = self.state();
-        let known = state.out.as_ref().map(|(_, aval)| aval.clone()).or_else(|| state.value.aval());
+        let known = state.out.as_ref().map(|taken| taken.aval.clone()).or_else(|| state.value.aval());
         // A cell never holds a failure, so its value always has a type.
         known.unwrap_or_else(|| Aval::scalar(gradus_ir::DType::F32))
     }
@@ -128,9 +136,12 @@ impl Cell {
         f(value.as_data()?)
     }
 
-    /// Returns the device of the value, or the CPU while a compiled step has taken the value.
+    /// Returns the device of the value.
     pub(crate) fn device(&self) -> Device {
-        self.state().value.as_data().map_or(Device::CPU, Data::device)
+        let state = self.state();
+        let taken = state.out.as_ref().map(|taken| taken.device);
+        // A cell never holds a failure, so its value always has a device.
+        taken.or_else(|| state.value.as_data().map(Data::device)).unwrap_or(Device::CPU)
     }
 
     /// Moves the value, and its gradient, to a device.
@@ -249,7 +260,8 @@ impl Cell {
             return Ok(None);
         }
         let data = state.value.concrete()?;
-        state.out = Some((thread::current().id(), data.aval.clone()));
+        let by = thread::current().id();
+        state.out = Some(Taken { by, aval: data.aval.clone(), device: data.device() });
         let shared = std::mem::replace(&mut state.value, Tensor::failed(busy));
         drop(state);
         drop(shared);
@@ -272,18 +284,27 @@ impl Cell {
         drop(old);
     }
 
-    /// Swaps the value. The type must be the same.
+    /// Swaps the value. The type must be the same. The new value is moved to the device of the old one.
     pub(crate) fn set(&self, value: &Tensor) -> Result<()> {
-        let data = value.concrete()?.to(self.device())?;
-        let own = self.aval();
-        if data.aval != own {
-            return Err(Error::shape(
-                message!("a value of type ", &data.aval),
-                message!("cannot replace ", own),
-            ));
+        let mut data = value.concrete()?;
+        loop {
+            let state = self.lock_value();
+            // This is an error if a compiled step of the same thread has taken the value.
+            let own = state.value.concrete()?;
+            if data.aval != own.aval {
+                return Err(Error::shape(
+                    message!("a value of type ", &data.aval),
+                    message!("cannot replace ", own.aval),
+                ));
+            }
+            if data.device() == own.device() {
+                self.put(state, data, true);
+                return Ok(());
+            }
+            // Copies without the lock. Another thread may move the cell meanwhile.
+            drop(state);
+            data = data.to(own.device())?;
         }
-        self.put(self.lock_value(), data, true);
-        Ok(())
     }
 
     /// Replaces the value by the one that `f` returns, under the lock. `f` must be short and must not read a
@@ -384,7 +405,10 @@ impl Tensor {
         let swap = || {
             let Some(cell) = self.as_cell() else {
                 self.check()?;
-                return Err(Error::value("in-place assignment", message!("acts on ", Term::Mutable)));
+                return Err(Error::value(
+                    "in-place assignment",
+                    message!("is possible only on ", Term::Mutable),
+                ));
             };
             if cell.requires_grad() && crate::eager::tape::is_grad_enabled() {
                 let why = "a leaf that requires gradients cannot be changed in place; do it inside ";
@@ -421,7 +445,10 @@ impl Tensor {
         let location = std::panic::Location::caller();
         let convert = || {
             let Some(cell) = self.check()?.as_cell() else {
-                return Err(Error::value("conversion in place", message!("acts on ", Term::Mutable)));
+                return Err(Error::value(
+                    "in-place conversion",
+                    message!("is possible only on ", Term::Mutable),
+                ));
             };
             if crate::trace::is_tracing() {
                 return Err(Error::trace(message!(

@@ -326,7 +326,8 @@ impl Tensor {
     pub fn move_(&self, device: Device) -> Result<()> {
         let location = std::panic::Location::caller();
         let Some(cell) = self.check()?.as_cell() else {
-            return Err(Error::value("a move in place", message!("acts on ", Term::Mutable)).at(location));
+            let why = message!("is possible only on ", Term::Mutable);
+            return Err(Error::value("an in-place move to another device", why).at(location));
         };
         cell.move_to(device).map_err(|e| e.or_at(location))
     }

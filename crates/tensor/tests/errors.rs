@@ -224,8 +224,8 @@ fn cells() {
     let (plain, cell, leaf) = (count(&[2]), count(&[2]).cell(), count(&[2]).requires_grad_());
     let failed = &plain + &count(&[3]);
     refuse! {
-        plain.set_(&plain) => "acts on a cell";
-        plain.assign_(0, 1.0) => "acts on a cell";
+        plain.set_(&plain) => "in-place assignment is possible only on a cell";
+        plain.assign_(0, 1.0) => "in-place assignment is possible only on a cell";
         cell.set_(&count(&[3])) => "f32[3]", "cannot replace f32[2]";
         cell.set_(&plain.to_dtype(DType::F64)) => "f64[2]", "cannot replace f32[2]";
         leaf.set_(&plain) => "requires gradients", "no_grad";
