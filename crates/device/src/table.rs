@@ -19,9 +19,30 @@ pub fn open(name: &str, make: impl FnOnce(u16) -> Result<Arc<dyn Device>>) -> Re
     }
     let mut all = DEVICES.write().unwrap_or_else(|e| e.into_inner());
     // Another thread may have opened the device since the first search.
-    if let Some(device) = all.iter().find(|d| d.name() == name) {
-        return Ok(device.clone());
+    match find(&all, name) {
+        Some(device) => Ok(device),
+        None => push(&mut all, make),
     }
+}
+
+/// Adds a device that `make` returns, under this name. Returns an error if the name is in use.
+pub fn add(name: &str, make: impl FnOnce(u16) -> Arc<dyn Device>) -> Result<Arc<dyn Device>> {
+    let mut all = DEVICES.write().unwrap_or_else(|e| e.into_inner());
+    match find(&all, name) {
+        Some(_) => Err(Error::value(format!("the device {name}"), "is already open; choose another name")),
+        None => push(&mut all, |id| Ok(make(id))),
+    }
+}
+
+fn find(all: &[Arc<dyn Device>], name: &str) -> Option<Arc<dyn Device>> {
+    all.iter().find(|d| d.name() == name).cloned()
+}
+
+/// Appends the device that `make` returns for the next number.
+fn push(
+    all: &mut Vec<Arc<dyn Device>>,
+    make: impl FnOnce(u16) -> Result<Arc<dyn Device>>,
+) -> Result<Arc<dyn Device>> {
     let id = u16::try_from(all.len() + 1).map_err(|_| {
         Error::value("another device", "cannot be opened: all 65,535 device numbers are in use")
     })?;
@@ -29,14 +50,6 @@ pub fn open(name: &str, make: impl FnOnce(u16) -> Result<Arc<dyn Device>>) -> Re
     all.push(device.clone());
     OPEN.store(true, Ordering::Relaxed);
     Ok(device)
-}
-
-/// Adds a device that `make` returns, under this name. Returns an error if the name is in use.
-pub fn add(name: &str, make: impl FnOnce(u16) -> Arc<dyn Device>) -> Result<Arc<dyn Device>> {
-    if by_name(name).is_some() {
-        return Err(Error::value(format!("the device {name}"), "is already open; choose another name"));
-    }
-    open(name, |id| Ok(make(id)))
 }
 
 /// Returns true if a device other than the CPU is open.
@@ -53,5 +66,5 @@ pub fn by_id(id: u16) -> Option<Arc<dyn Device>> {
 
 /// Returns the open device with this name. Returns `None` for the CPU, and if no device has this name.
 pub fn by_name(name: &str) -> Option<Arc<dyn Device>> {
-    DEVICES.read().unwrap_or_else(|e| e.into_inner()).iter().find(|d| d.name() == name).cloned()
+    find(&DEVICES.read().unwrap_or_else(|e| e.into_inner()), name)
 }

@@ -3,7 +3,7 @@
 use gradus_ir::{DType, Kind};
 use gradus_tensor::{All, Backward, Device, Generator, Tensor, autograd, compile, jit, manual_seed};
 use gradus_testkit::loopback::Loopback;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, Barrier, LazyLock};
 
 /// One device for all tests of this file; its reads are counted by tests that have a device of their own.
 static SHARED: LazyLock<Device> = LazyLock::new(|| new("loopback").0);
@@ -202,6 +202,46 @@ fn cells_stay_where_they_are() {
     leaf.move_(*SHARED).expect("a move");
     let grad = leaf.grad().expect("a gradient");
     assert_eq!((leaf.device(), grad.device(), values(&grad)), (*SHARED, *SHARED, vec![2.0; 3]));
+}
+
+/// Tests that a cell reports its device, and stays on it, while a compiled step of another thread has taken its value.
+#[test]
+fn cells_stay_where_they_are_during_a_compiled_step() {
+    let (device, _) = new("busy");
+    let start = sample(&[150, 150], 20);
+    let w = start.to(device).cell();
+    let step = compile(&[], |_| {
+        w.set_(&w.matmul(&w).tanh()).expect("traced");
+        Tensor::zeros([1])
+    })
+    .expect("a step");
+    std::thread::scope(|scope| {
+        let runs = scope.spawn(|| (0..30).for_each(|_| drop(step.run(&[]).expect("a run"))));
+        while !runs.is_finished() {
+            assert_eq!(w.device(), device);
+            w.set_(&start).expect("a value");
+        }
+    });
+    w.set_(&start).expect("a value");
+    assert_eq!((w.device(), values(&w)), (device, values(&start)));
+}
+
+/// Tests that of several threads that add a device under one name, exactly one succeeds.
+#[test]
+fn a_name_is_added_once() {
+    for round in 0..100 {
+        let name = format!("raced-{round}");
+        let start = Barrier::new(2);
+        let add = || {
+            start.wait();
+            Device::add(&name, |id| Loopback::new(id, &name)).is_ok()
+        };
+        let added = std::thread::scope(|scope| {
+            let other = scope.spawn(add);
+            [add(), other.join().expect("no panic")]
+        });
+        assert_eq!(added.iter().filter(|ok| **ok).count(), 1, "{name}");
+    }
 }
 
 /// A training step is one program: nothing is read until the loss is.
