@@ -109,13 +109,19 @@ pub enum Part {
     LoraSlot(LoraSlot),
 }
 
-/// Runs a function with layers in evaluation mode, and restores their modes.
+/// Runs a function with layers in evaluation mode, and restores their modes, also if the function panics.
 pub(crate) fn evaluating<R>(modes: &[Mode], f: impl FnOnce() -> R) -> R {
-    let before: Vec<bool> = modes.iter().map(Mode::is_training).collect();
-    modes.iter().for_each(|m| m.set(false));
-    let result = f();
-    modes.iter().zip(before).for_each(|(m, training)| m.set(training));
-    result
+    struct Restore<'a>(&'a [Mode], Vec<bool>);
+
+    impl Drop for Restore<'_> {
+        fn drop(&mut self) {
+            self.0.iter().zip(&self.1).for_each(|(mode, training)| mode.set(*training));
+        }
+    }
+
+    let _restore = Restore(modes, modes.iter().map(Mode::is_training).collect());
+    modes.iter().for_each(|mode| mode.set(false));
+    f()
 }
 
 /// Collects the items of modules, under dotted names.

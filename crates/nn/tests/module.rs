@@ -1,7 +1,9 @@
 //! Items of modules by name, and operations on all of them.
 
 use gradus_ir::DType;
-use gradus_nn::{Buffer, Device, Embedding, Forward, Linear, Mode, Module, Part, Sequential, module};
+use gradus_nn::{
+    Buffer, Device, Embedding, Forward, Linear, Mode, Module, Part, Sequential, module, summary,
+};
 use gradus_tensor::{Generator, Tensor};
 
 struct Model {
@@ -41,6 +43,23 @@ fn names_are_dotted_and_follow_the_fields() {
     assert_eq!(others, ["seen", "mode", "noise"]);
     assert_eq!(m.count(), 20 + 16 + 4 + 8);
     assert_eq!(m.width, 4);
+}
+
+#[test]
+fn a_function_that_panics_leaves_layers_in_their_modes() {
+    let model = model();
+    let training = || model.modes().iter().map(Mode::is_training).collect::<Vec<_>>();
+    let before = training();
+    assert!(before.contains(&true));
+    let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let fails = |m: &Model, _: &[Tensor]| -> Tensor {
+            assert!(m.mode.is_training(), "evaluation mode");
+            Tensor::zeros([1])
+        };
+        summary(&model, fails, &[])
+    }));
+    assert!(failed.is_err(), "the function runs in evaluation mode");
+    assert_eq!(training(), before);
 }
 
 #[test]
