@@ -175,18 +175,36 @@ impl Json<'_> {
         if self.0[key].is_null() { Ok(other) } else { self.size(key) }
     }
 
-    fn flag(&self, key: &str, other: bool) -> bool {
-        self.0[key].as_bool().unwrap_or(other)
+    fn flag(&self, key: &str, other: bool) -> Result<bool> {
+        match &self.0[key] {
+            Value::Null => Ok(other),
+            Value::Bool(on) => Ok(*on),
+            x => Err(key_error(key, format!("must be true or false, and is {x}"))),
+        }
+    }
+
+    /// Reads an integer of at least `least`. Returns `None` if the key is absent.
+    fn count(&self, key: &str, least: usize) -> Result<Option<usize>> {
+        match &self.0[key] {
+            Value::Null => Ok(None),
+            x => match x.as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n >= least) {
+                Some(n) => Ok(Some(n)),
+                None => Err(key_error(key, format!("must be an integer of at least {least}, and is {x}"))),
+            },
+        }
     }
 
     /// Reads a positive number. Returns `None` if the key is absent.
     fn positive(&self, key: &str) -> Result<Option<f64>> {
+        positive(key, &self.0[key])
+    }
+
+    /// Reads a list. Returns `None` if the key is absent.
+    fn list(&self, key: &str) -> Result<Option<&Vec<Value>>> {
         match &self.0[key] {
             Value::Null => Ok(None),
-            x => match x.as_f64().filter(|x| *x > 0.0 && x.is_finite()) {
-                Some(x) => Ok(Some(x)),
-                None => Err(key_error(key, format!("must be a positive number, and is {x}"))),
-            },
+            Value::Array(all) => Ok(Some(all)),
+            x => Err(key_error(key, format!("must be a list, and is {x}"))),
         }
     }
 
@@ -200,7 +218,7 @@ impl Json<'_> {
 
     /// Returns for every layer whether it has a sliding window.
     fn windowed(&self, architecture: &str, layers: usize) -> Result<Vec<bool>> {
-        if let Some(types) = self.0["layer_types"].as_array() {
+        if let Some(types) = self.list("layer_types")? {
             let kind = |t: &Value| match t.as_str() {
                 Some("sliding_attention") => Ok(true),
                 Some("full_attention") => Ok(false),
@@ -216,7 +234,7 @@ impl Json<'_> {
         }
         // Qwen configurations state a window even if `use_sliding_window` turns it off.
         let qwen = architecture.starts_with("qwen");
-        if qwen && !self.flag("use_sliding_window", false) {
+        if qwen && !self.flag("use_sliding_window", false)? {
             return Ok(vec![false; layers]);
         }
         let pattern = ["sliding_window_pattern", "_sliding_window_pattern"];
@@ -224,7 +242,7 @@ impl Json<'_> {
             Some(key) => self.size(key)?,
             None => 6,
         };
-        let first = self.0["max_window_layers"].as_u64().unwrap_or(0) as usize;
+        let first = self.count("max_window_layers", 0)?.unwrap_or(0);
         Ok((0..layers)
             .map(|i| match architecture {
                 "gemma2" => i % 2 == 0,
@@ -242,7 +260,7 @@ impl Json<'_> {
             "mixtral" => ("num_local_experts", hidden, true),
             "qwen3_moe" => {
                 let key = if self.0["num_experts"].is_null() { "num_local_experts" } else { "num_experts" };
-                (key, self.size("moe_intermediate_size")?, self.flag("norm_topk_prob", false))
+                (key, self.size("moe_intermediate_size")?, self.flag("norm_topk_prob", false)?)
             }
             _ => return Ok(None),
         };
@@ -251,11 +269,15 @@ impl Json<'_> {
             return Err(key_error("num_experts_per_tok", format!("is {chosen}, more than {count} experts")));
         }
         let every = self.size_or("decoder_sparse_step", 1)?;
-        let dense = |i: usize| {
-            let listed = self.0["mlp_only_layers"].as_array();
-            listed.is_some_and(|all| all.iter().any(|n| n.as_u64() == Some(i as u64)))
-        };
-        let layers = (0..layers).map(|i| (i + 1) % every == 0 && !dense(i)).collect();
+        let dense = self.list("mlp_only_layers")?.map_or(&[][..], Vec::as_slice);
+        if let Some(other) = dense.iter().find(|i| i.as_u64().is_none()) {
+            return Err(key_error(
+                "mlp_only_layers",
+                format!("has {other}, which is not the index of a layer"),
+            ));
+        }
+        let is_dense = |i: usize| dense.iter().any(|n| n.as_u64() == Some(i as u64));
+        let layers = (0..layers).map(|i| (i + 1) % every == 0 && !is_dense(i)).collect();
         Ok(Some(Experts { count, chosen, hidden, normalize, layers }))
     }
 
@@ -264,22 +286,28 @@ impl Json<'_> {
         if head == 0 || !head.is_multiple_of(2) {
             return Err(key_error("head_dim", format!("is {head}; rotations need pairs of features")));
         }
-        let joint = &self.0["rope_parameters"];
-        let scaling = if joint.is_object() { joint } else { &self.0["rope_scaling"] };
-        let base = |table: &Value, key: &str, other: f64| {
-            table["rope_theta"].as_f64().or(self.0[key].as_f64()).unwrap_or(other)
-        };
+        let [joint, scaling] = ["rope_parameters", "rope_scaling"].map(|key| match &self.0[key] {
+            table @ (Value::Null | Value::Object(_)) => Ok(table),
+            x => Err(key_error(key, format!("must be a table, and is {x}"))),
+        });
+        let joint = joint?;
+        let scaling = if joint.is_object() { joint } else { scaling? };
         if !gemma3 {
-            let base = self.0["rope_theta"].as_f64().unwrap_or_else(|| base(joint, "rope_theta", 10_000.0));
+            let joint = positive("rope_parameters.rope_theta", &joint["rope_theta"])?;
+            let base = self.positive("rope_theta")?.or(joint).unwrap_or(1e4);
             return Ok(vec![Rope::scaled(base, head, scaling, context)?]);
         }
         let (full, sliding) = match joint["full_attention"].is_object() {
             true => (&joint["full_attention"], &joint["sliding_attention"]),
             false => (scaling, &Value::Null),
         };
+        let base = |table: &Value, key: &str, other: f64| {
+            let own = positive("rope_parameters.rope_theta", &table["rope_theta"])?;
+            Ok::<f64, Error>(own.or(self.positive(key)?).unwrap_or(other))
+        };
         Ok(vec![
-            Rope::scaled(base(full, "rope_theta", 1e6), head, full, context)?,
-            Rope::scaled(base(sliding, "rope_local_base_freq", 1e4), head, sliding, context)?,
+            Rope::scaled(base(full, "rope_theta", 1e6)?, head, full, context)?,
+            Rope::scaled(base(sliding, "rope_local_base_freq", 1e4)?, head, sliding, context)?,
         ])
     }
 }
@@ -326,7 +354,7 @@ impl Config {
         let head = json.size_or("head_dim", width / heads)?;
         let (gemma, gemma3) = (architecture.starts_with("gemma"), architecture == "gemma3_text");
         let sandwich = gemma3 || architecture == "gemma2";
-        if gemma && json.flag("use_bidirectional_attention", false) {
+        if gemma && json.flag("use_bidirectional_attention", false)? {
             return Err(key_error("use_bidirectional_attention", "is not supported"));
         }
         let layers = json.size("num_hidden_layers")?.min(MAX_LAYERS + 1);
@@ -334,14 +362,14 @@ impl Config {
         let hidden = json.size("intermediate_size")?;
         let scaled_by = if sandwich { json.positive("query_pre_attn_scalar")? } else { None };
         let scale = scaled_by.unwrap_or(head as f64).sqrt().recip();
-        let window = json.0["sliding_window"].as_u64().map(|w| w.max(1) as usize);
+        let window = json.count("sliding_window", 1)?;
         let reach = |windowed: bool| Reach {
             window: window.filter(|_| windowed),
             rope: usize::from(gemma3 && windowed),
             scale,
         };
         let attention_bias =
-            json.flag("attention_bias", false) && !matches!(&*architecture, "mistral" | "mixtral");
+            json.flag("attention_bias", false)? && !matches!(&*architecture, "mistral" | "mixtral");
         let qwen2 = architecture == "qwen2";
         let silu = json.activation(&["hidden_activation", "hidden_act"], Activation::GeluTanh);
         let caps = |key: &str| if sandwich { json.positive(key) } else { Ok(None) };
@@ -366,12 +394,12 @@ impl Config {
             embedding_scale: if gemma { (width as f64).sqrt() } else { 1.0 },
             post_norms: sandwich,
             experts: json.experts(&architecture, layers, hidden)?,
-            tied: json.flag("tie_word_embeddings", gemma),
+            tied: json.flag("tie_word_embeddings", gemma)?,
             qkv_bias: qwen2 || attention_bias,
             out_bias: !qwen2 && attention_bias,
-            mlp_bias: architecture == "llama" && json.flag("mlp_bias", false),
+            mlp_bias: architecture == "llama" && json.flag("mlp_bias", false)?,
             qk_norm: gemma3 || architecture.starts_with("qwen3"),
-            end: tokens(&json.0["eos_token_id"]),
+            end: tokens(json.0, "eos_token_id")?,
             cache: CacheKind::F32,
             architecture,
         })
@@ -383,13 +411,13 @@ impl Config {
         if !width.is_multiple_of(heads) {
             return Err(key_error("n_head", format!("is {heads}, which does not divide the width {width}")));
         }
-        if json.flag("add_cross_attention", false) {
+        if json.flag("add_cross_attention", false)? {
             return Err(key_error("add_cross_attention", "is not supported"));
         }
         let layers = json.size("n_layer")?.min(MAX_LAYERS + 1);
         let head = width / heads;
-        let scale = if json.flag("scale_attn_weights", true) { (head as f64).sqrt().recip() } else { 1.0 };
-        let by_layer = json.flag("scale_attn_by_inverse_layer_idx", false);
+        let scale = if json.flag("scale_attn_weights", true)? { (head as f64).sqrt().recip() } else { 1.0 };
+        let by_layer = json.flag("scale_attn_by_inverse_layer_idx", false)?;
         let reach = |i: usize| Reach {
             window: None,
             rope: 0,
@@ -416,12 +444,12 @@ impl Config {
             embedding_scale: 1.0,
             post_norms: false,
             experts: None,
-            tied: json.flag("tie_word_embeddings", true),
+            tied: json.flag("tie_word_embeddings", true)?,
             qkv_bias: true,
             out_bias: true,
             mlp_bias: true,
             qk_norm: false,
-            end: tokens(&json.0["eos_token_id"]),
+            end: tokens(json.0, "eos_token_id")?,
             cache: CacheKind::F32,
         })
     }
@@ -433,10 +461,23 @@ impl Config {
     }
 }
 
-/// Reads a token or a list of tokens.
-pub(crate) fn tokens(json: &Value) -> Vec<i64> {
-    match json {
-        Value::Array(all) => all.iter().filter_map(Value::as_i64).collect(),
-        one => one.as_i64().into_iter().collect(),
+/// Reads a positive number. Returns `None` for null.
+fn positive(key: &str, value: &Value) -> Result<Option<f64>> {
+    match value {
+        Value::Null => Ok(None),
+        x => match x.as_f64().filter(|x| *x > 0.0 && x.is_finite()) {
+            Some(x) => Ok(Some(x)),
+            None => Err(key_error(key, format!("must be a positive number, and is {x}"))),
+        },
     }
+}
+
+/// Reads a token or a list of tokens. Returns an empty list if the key is absent.
+pub(crate) fn tokens(json: &Value, key: &str) -> Result<Vec<i64>> {
+    let found = match &json[key] {
+        Value::Null => Some(Vec::new()),
+        Value::Array(all) => all.iter().map(Value::as_i64).collect(),
+        one => one.as_i64().map(|token| vec![token]),
+    };
+    found.ok_or_else(|| key_error(key, format!("must be a token or a list of tokens, and is {}", json[key])))
 }

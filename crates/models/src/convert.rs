@@ -194,7 +194,8 @@ fn of_folder(folder: &Path) -> Result<(Metadata, Vec<(String, Tensor)>)> {
     let architecture = m.text("general.architecture").unwrap_or_default().to_string();
     tokens(&mut m, &tokenizer, config.vocabulary).map_err(|e| atomic::failed(folder, e))?;
     for (key, theirs) in [("bos", "bos_token_id"), ("eos", "eos_token_id")] {
-        if let Some(id) = crate::config::tokens(&json[theirs]).first() {
+        let ids = crate::config::tokens(&json, theirs).map_err(|e| atomic::failed(folder, e))?;
+        if let Some(id) = ids.first() {
             m.set(format!("tokenizer.ggml.{key}_token_id"), Value::U32(u32::try_from(*id).unwrap_or(0)));
         }
     }

@@ -116,7 +116,7 @@ impl LanguageModel {
             let path = folder.join(name);
             if path.exists() { read_json(&path) } else { Ok(Json::Null) }
         };
-        config.end.extend(tokens(&optional("generation_config.json")?["eos_token_id"]));
+        config.end.extend(tokens(&optional("generation_config.json")?, "eos_token_id").map_err(failed)?);
         let own = optional("tokenizer_config.json")?;
         let template = template_of(folder, &own)?;
         let decoder = Decoder::new(config, &Weights::of_folder(folder)?).map_err(failed)?;

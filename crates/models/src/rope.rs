@@ -42,8 +42,8 @@ impl Rope {
             let what = format!("`partial_rotary_factor` {}", scaling["partial_rotary_factor"]);
             return Err(Error::value(what, "is not supported: all features of a head must rotate"));
         }
-        let kind = scaling["rope_type"].as_str().or(scaling["type"].as_str()).unwrap_or("default");
-        match kind {
+        let kind = ["rope_type", "type"].map(|key| &scaling[key]).into_iter().find(|kind| !kind.is_null());
+        match kind.map_or("default", |kind| kind.as_str().unwrap_or_default()) {
             "default" | "none" => Ok(plain),
             "linear" => {
                 let factor = number("factor")?;
@@ -52,6 +52,10 @@ impl Rope {
             "llama3" => {
                 let (factor, original) = (number("factor")?, number("original_max_position_embeddings")?);
                 let (low, high) = (number("low_freq_factor")?, number("high_freq_factor")?);
+                if high <= low {
+                    let what = format!("`rope_scaling.high_freq_factor` {high}");
+                    return Err(Error::value(what, format!("must be greater than `low_freq_factor`, {low}")));
+                }
                 // High rates stay, low rates are divided by the factor, and rates between are interpolated.
                 Ok(plain.map(|_, rate| {
                     let rotations = original * rate / (2.0 * std::f64::consts::PI);
@@ -75,9 +79,9 @@ impl Rope {
                     )),
                 }
             }
-            other => {
+            _ => {
                 let why = "is not supported; supported are default, linear, llama3, yarn, and longrope with equal factors";
-                Err(Error::value(format!("`rope_scaling.rope_type` `{other}`"), why))
+                Err(Error::value(format!("`rope_scaling.rope_type` {}", kind.unwrap_or(&Value::Null)), why))
             }
         }
     }
@@ -128,7 +132,12 @@ fn yarn(plain: Rope, head: usize, scaling: &Value, context: usize) -> Result<Rop
         head as f64 * turns.ln() / (2.0 * plain.base.ln())
     };
     let (mut first, mut last) = (pair(fast), pair(slow));
-    if scaling["truncate"].as_bool().unwrap_or(true) {
+    let truncate = match &scaling["truncate"] {
+        Value::Null => true,
+        Value::Bool(on) => *on,
+        x => return Err(Error::value(format!("`rope_scaling.truncate` {x}"), "must be true or false")),
+    };
+    if truncate {
         (first, last) = (first.floor(), last.ceil());
     }
     let (first, mut last) = (first.max(0.0), last.min((head - 1) as f64));

@@ -61,7 +61,7 @@ fn a_common_beginning_is_not_computed_again_and_changes_nothing() {
         [(&tiny.ids[..20], &a), (&other[..], &b), (&tiny.ids[..20], &a), (&tiny.ids[..20], &a)]
     {
         close(&engine.logits_after(ids).unwrap(), right, 1e-5, "after another text");
-        assert_eq!(engine.held(), ids);
+        assert_eq!(engine.cached_tokens(), ids);
     }
     assert!(engine.logits_after(&[]).is_err());
     assert!(engine.logits_after(&[272]).is_err());
@@ -168,12 +168,29 @@ fn configurations_that_make_no_sense_are_refused() {
     refused("num_hidden_layers", (1u64 << 40).into(), "must be an integer from 1");
     refused("num_key_value_heads", 3.into(), "does not divide 4 heads");
     refused("head_dim", 7.into(), "pairs of features");
-    refused("rope_theta", (-1.0).into(), "must be positive");
+    refused("rope_theta", (-1.0).into(), "must be a positive number");
+    refused("rope_theta", "10000".into(), "must be a positive number");
     refused("rope_scaling", serde_json::json!({ "rope_type": "dynamic" }), "is not supported");
     refused("rope_scaling", serde_json::json!({ "rope_type": "yarn" }), "must be a positive number");
     refused("hidden_act", "quick_gelu".into(), "is not supported; supported are silu");
     refused("layer_types", serde_json::json!(["full_attention"]), "entries for");
     refused("rope_scaling", serde_json::json!({ "rope_type": "linear" }), "must be a positive number");
+    let llama3 = |low: f64, high: f64| {
+        serde_json::json!({ "rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 64,
+                            "low_freq_factor": low, "high_freq_factor": high })
+    };
+    for (low, high) in [(2.0, 2.0), (4.0, 1.0)] {
+        refused("rope_scaling", llama3(low, high), &format!("must be greater than `low_freq_factor`, {low}"));
+    }
+    // Values of another type are not ignored.
+    refused("sliding_window", 4096.0.into(), "must be an integer of at least 1, and is 4096.0");
+    refused("sliding_window", 0.into(), "must be an integer of at least 1, and is 0");
+    refused("tie_word_embeddings", "true".into(), "must be true or false, and is \"true\"");
+    refused("mlp_bias", 1.into(), "must be true or false, and is 1");
+    refused("layer_types", "full_attention".into(), "must be a list");
+    refused("rope_scaling", "linear".into(), "must be a table");
+    refused("rope_scaling", serde_json::json!({ "rope_type": 3 }), "rope_type` 3 is not supported");
+    refused("eos_token_id", "</s>".into(), "must be a token or a list of tokens");
 }
 
 #[test]

@@ -255,6 +255,11 @@ fn rows_hold_several_texts_and_learn_what_follows_the_given() {
     assert_eq!((rows[1].total(), &rows[1].segments[..]), (4.0, &[1, 1, 1, 1, 0][..]));
     let long = pack(&[text(&[1, 2, 3, 4], 1)], 2, true).unwrap_err().to_string();
     assert!(long.contains("example 1 takes 3 positions of a row of 2"), "{long}");
+    let short = pack(&[text(&[1, 2], 1), text(&[1], 1)], 2, true).unwrap_err().to_string();
+    assert!(
+        short.contains("example 2 has 1 tokens; it needs one of context and at least one to learn"),
+        "{short}"
+    );
 }
 
 /// A GGUF file of the small Llama with wider matrices, quantised as Q8_0.

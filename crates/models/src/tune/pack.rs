@@ -68,9 +68,16 @@ impl Row {
 pub fn pack(examples: &[Example], length: usize, several: bool) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     for (i, example) in examples.iter().enumerate() {
-        let n = example.tokens.len().saturating_sub(1);
-        if n == 0 || n > length {
-            let why = format!("takes {n} positions of a row of {length}; shorten it or use longer rows");
+        let tokens = example.tokens.len();
+        let n = tokens.saturating_sub(1);
+        let why = match n {
+            0 => Some(format!("has {tokens} tokens; it needs one of context and at least one to learn")),
+            _ if n > length => {
+                Some(format!("takes {n} positions of a row of {length}; shorten it or use longer rows"))
+            }
+            _ => None,
+        };
+        if let Some(why) = why {
             return Err(Error::value(format!("example {}", i + 1), why));
         }
         let from = if several { rows.len().saturating_sub(MAX_OPEN) } else { rows.len() };
