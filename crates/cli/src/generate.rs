@@ -156,8 +156,8 @@ pub(crate) fn run(args: &GenerateArgs, terminal: &mut Terminal<'_>) -> Done {
         writeln!(terminal.err, "{}", speed(&done))?;
     }
     if let Some(path) = &args.profile {
-        let held = model.engine.held().to_vec();
-        atomic::write(path, &[model.engine.timeline(&held)?.trace().as_bytes()])?;
+        let text = model.engine.cached_tokens().to_vec();
+        atomic::write(path, &[model.engine.timeline(&text)?.trace().as_bytes()])?;
     }
     Ok(())
 }

@@ -61,13 +61,13 @@ impl Batch {
     /// is free.
     pub fn admit(&mut self, prompt: &[i64], options: &Options) -> Result<Slot> {
         let sequence = Sequence::new(&self.model().config, prompt, options)?;
-        let held = |slot: usize| self.session.held(slot);
+        let cached = |slot: usize| self.session.cached_tokens(slot);
         let free = (0..self.slots.len()).filter(|slot| matches!(self.slots[*slot], Work::Free));
         // Among slots with equal prefixes, take the one with the shortest text, so that longer cached texts
         // are kept.
         let best = free.max_by_key(|slot| {
-            let held = held(*slot);
-            (common_prefix(held, prompt), std::cmp::Reverse(held.len()))
+            let cached = cached(*slot);
+            (common_prefix(cached, prompt), std::cmp::Reverse(cached.len()))
         });
         let Some(slot) = best else {
             return Err(Error::value(format!("all of {} slots", self.slots.len()), "are in use"));
@@ -91,7 +91,7 @@ impl Batch {
         for (slot, work) in self.slots.iter().enumerate() {
             let Work::Running(sequence) = work else { continue };
             let text = sequence.text();
-            let end = common_prefix(self.session.held(slot), text) + PIECE;
+            let end = common_prefix(self.session.cached_tokens(slot), text) + PIECE;
             texts.push((slot, &text[..end.min(text.len())]));
         }
         if texts.is_empty() {
@@ -122,6 +122,6 @@ impl Batch {
 }
 
 /// Length of the longest common prefix of two texts.
-fn common_prefix(held: &[i64], text: &[i64]) -> usize {
-    held.iter().zip(text).take_while(|(a, b)| a == b).count()
+fn common_prefix(cached: &[i64], text: &[i64]) -> usize {
+    cached.iter().zip(text).take_while(|(a, b)| a == b).count()
 }

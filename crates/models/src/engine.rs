@@ -95,9 +95,9 @@ impl Engine {
         self.model.clone()
     }
 
-    /// Tokens that the cache holds.
-    pub fn held(&self) -> &[i64] {
-        self.session.held(0)
+    /// Returns the tokens whose keys and values are cached.
+    pub fn cached_tokens(&self) -> &[i64] {
+        self.session.cached_tokens(0)
     }
 
     /// Number of plans compiled for the current capacity.

@@ -53,8 +53,8 @@ impl Session {
         self.held.len()
     }
 
-    /// Returns the tokens that a slot holds; empty if there is no such slot.
-    pub fn held(&self, slot: usize) -> &[i64] {
+    /// Returns the tokens whose keys and values a slot caches; empty if there is no such slot.
+    pub fn cached_tokens(&self, slot: usize) -> &[i64] {
         self.held.get(slot).map_or(&[], Vec::as_slice)
     }
 

@@ -182,7 +182,7 @@ fn together(compute: Compute, cache: CacheKind) {
         assert_eq!(best(&session.logits_after(&[(4, &text)]).unwrap()[0]), *token);
         text.push(*token);
     }
-    assert_eq!(session.held(4), &text[..text.len() - 1]);
+    assert_eq!(session.cached_tokens(4), &text[..text.len() - 1]);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn slots_are_checked() {
         let e = session.logits_after(texts).unwrap_err().to_string();
         assert!(e.contains(why), "{e}");
     }
-    assert_eq!(session.held(0), &[] as &[i64]);
+    assert_eq!(session.cached_tokens(0), &[] as &[i64]);
     assert!(session.logits_after(&[]).unwrap().is_empty());
 }
 
