@@ -298,8 +298,8 @@ impl PySchedule {
     }
 
     #[staticmethod]
-    fn held(factor: f64, steps: u64) -> PySchedule {
-        PySchedule(Schedule::held(factor, steps))
+    fn initial_factor(factor: f64, steps: u64) -> PySchedule {
+        PySchedule(Schedule::initial_factor(factor, steps))
     }
 
     #[staticmethod]

@@ -241,7 +241,7 @@ class ConstantLR(_Factors):
         super().__init__(optimizer, last_epoch)
 
     def _schedule(self):
-        return _native._Schedule.held(self.factor, self.total_iters)
+        return _native._Schedule.initial_factor(self.factor, self.total_iters)
 
 
 class LinearLR(_Factors):

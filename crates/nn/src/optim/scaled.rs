@@ -202,8 +202,7 @@ impl Default for Adafactor {
     }
 }
 
-/// Computes the root mean square.
-fn size(x: &Tensor) -> Tensor {
+fn root_mean_square(x: &Tensor) -> Tensor {
     x.square().mean(()).sqrt()
 }
 
@@ -255,7 +254,8 @@ impl Rule for Adafactor {
             }
         };
         let update = variance.maximum(&(eps * eps)).rsqrt() * g;
-        let rate = size(p).maximum(least) * rate / (size(&update) / clip).clamp_min(1.0);
+        let size = root_mean_square(&update);
+        let rate = root_mean_square(p).maximum(least) * rate / (size / clip).clamp_min(1.0);
         (p * kept - update * rate, state)
     }
 }

@@ -96,7 +96,7 @@ impl Schedule {
     }
 
     /// `factor` for the first `steps` steps, then 1.
-    pub fn held(factor: f64, steps: u64) -> Schedule {
+    pub fn initial_factor(factor: f64, steps: u64) -> Schedule {
         Schedule::new(move |step| if step < steps { factor } else { 1.0 })
     }
 
