@@ -70,6 +70,11 @@ fn model(args: &ExportArgs) -> Done {
         ("--params", given.params.is_some()),
         ("--input", !given.inputs.is_empty()),
         ("--set", !given.set.is_empty()),
+        ("--temperature", !given.temperatures.is_empty()),
+        ("--steps", given.steps.is_some()),
+        ("--rounds", given.rounds.is_some()),
+        ("--tolerance", given.tolerance.is_some()),
+        ("--allow-unconverged", given.allow_unconverged),
         ("--f64", given.f64),
     ];
     if let Some((option, _)) = of_programs.iter().find(|(_, is_given)| *is_given) {

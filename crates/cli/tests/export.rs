@@ -86,9 +86,32 @@ fn export_writes_a_trained_model() {
             "{name}"
         );
     }
-    let refused = gradus(&["export", &run, "--web", &site.display().to_string(), "--feed", "X"]);
-    assert_eq!(refused.code, 2);
-    assert!(refused.err.contains("--feed applies to programs of equations only"), "{}", refused.err);
+    let options = [
+        ["--feed", "X"],
+        ["--only", "X"],
+        ["--params", "run"],
+        ["--input", "X=x.npy"],
+        ["--set", "x=1"],
+        ["--temperature", "*=0"],
+        ["--steps", "3"],
+        ["--rounds", "3"],
+        ["--tolerance", "0.1"],
+        ["--allow-unconverged", ""],
+        ["--f64", ""],
+    ];
+    for option in options {
+        let given = option.iter().filter(|x| !x.is_empty());
+        let refused = gradus(
+            &[
+                &["export", &run, "--web", &site.display().to_string()],
+                &given.copied().collect::<Vec<_>>()[..],
+            ]
+            .concat(),
+        );
+        let why = format!("{} applies to programs of equations only", option[0]);
+        assert_eq!(refused.code, 2, "{}", refused.err);
+        assert!(refused.err.contains(&why), "{}", refused.err);
+    }
     let empty = folder.0.join("empty");
     std::fs::create_dir(&empty).unwrap();
     let missing = gradus(&["export", &empty.display().to_string(), "--web", "elsewhere"]);
