@@ -157,9 +157,15 @@ fn tensor(name: &str, places: &[Index]) -> Expr {
     Kind::Ref(at(name, places)).bare()
 }
 
-/// Makes the indices of added equations, with names that programs are unlikely to use.
-fn indices(rank: usize) -> Vec<Index> {
-    (0..rank).map(|i| Index::Named(format!("q{i}").into(), 0)).collect()
+/// Makes the indices of added equations. Skips names to which the program gives a size or a value. All other
+/// index names are local to a line.
+fn indices(program: &Program, rank: usize) -> Vec<Index> {
+    let is_taken = |name: &Name| {
+        let times = program.times.contains_key(name) || program.bounded.contains_key(name);
+        times || program.axes.contains_key(name) || program.params.iter().any(|(own, _)| own == name)
+    };
+    let names = (0..).map(|i| Name::from(format!("q{i}"))).filter(|name| !is_taken(name));
+    names.take(rank).map(|name| Index::Named(name, 0)).collect()
 }
 
 fn equation(target: Ref, mut factors: Vec<Expr>) -> Equation {
@@ -208,7 +214,7 @@ fn with_gradient(
             _ => continue,
         };
         // The output of a state is its last time step.
-        let own = indices(value.rank());
+        let own = indices(program, value.rank());
         let mut places = own.clone();
         if let Some(axis) = d.time.filter(|_| value.rank() < d.rank) {
             places.insert(axis, Index::Step(-1));
@@ -257,7 +263,7 @@ struct CheckedName {
 /// time index that its equations define: `H[i,*t+1] = Step[i,t]`, `H[i,*0] = Step[i]`.
 fn checked_names(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec<CheckedName> {
     let Some(d) = program.definition(name) else { return Vec::new() };
-    let own = indices(d.rank);
+    let own = indices(program, d.rank);
     // The part is named like a gradient, because only gradients may read every step of a time that ends by a
     // condition.
     let part = |k: usize| format!("Grad_Part_{k}_{name}");

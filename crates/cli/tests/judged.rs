@@ -21,6 +21,21 @@ fn check_reports_whether_gradients_are_right() {
 
 /// Gradients of many names are checked together. If one differs, the group is halved until every group with a
 /// wrong gradient has one name.
+/// Tests a program that declares a size for the first name that the added equations use for indices.
+#[test]
+fn check_does_not_use_the_axes_of_the_program() {
+    let text = output(
+        "axis q0 = 2\naxis i = 3\nY[i] = tanh(A[i])\nZ[q0] = sin(B[q0])\nLoss = Y[i] Y[i] + Z[q0] Z[q0]",
+        &["check", "-"],
+    );
+    for (name, extent) in [("A", 3), ("B", 2), ("Y", 3), ("Z", 2)] {
+        let line =
+            text.lines().find(|l| l.trim_start().starts_with(&format!("Grad_{name} "))).expect("a row");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!((words[1], words.last()), (&*extent.to_string(), Some(&"ok")), "{text}");
+    }
+}
+
 #[test]
 fn check_takes_many_gradients_together() {
     let chain = |special: &str| {
