@@ -189,10 +189,17 @@ impl Keys {
     pub(crate) fn finish(self) -> Done {
         match self.table.keys().find(|key| !self.asked.contains(key)) {
             Some(key) => {
-                let mut known = self.asked.clone();
-                known.dedup();
-                Err(self
-                    .fault(key, &format!("is not a key of this table; its keys are {}", known.join(", "))))
+                let mut known: Vec<&str> = Vec::new();
+                for key in &self.asked {
+                    if !known.contains(&key.as_str()) {
+                        known.push(key);
+                    }
+                }
+                let why = match known.is_empty() {
+                    true => "is not a key of this table, which must be empty".to_string(),
+                    false => format!("is not a key of this table; its keys are {}", known.join(", ")),
+                };
+                Err(self.fault(key, &why))
             }
             None => Ok(()),
         }
@@ -220,5 +227,27 @@ fn shown(v: &Value) -> String {
         Value::Float(x) => x.to_string(),
         Value::Boolean(b) => b.to_string(),
         other => format!("of type {}", other.type_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(text: &str) -> Keys {
+        let table = text.parse().expect("TOML");
+        Keys { file: "f".into(), prefix: "p.".into(), table, asked: Vec::new(), recorded: Rc::default() }
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_the_keys_that_were_read() {
+        let mut own = keys("steps = 3\nrat = 1");
+        for key in ["steps", "rate", "steps"] {
+            assert!(own.maybe_number(key).is_ok());
+        }
+        let why = |finished| if let Err(Failure::Run(why)) = finished { why } else { String::new() };
+        assert_eq!(why(own.finish()), "f: `p.rat` is not a key of this table; its keys are steps, rate");
+        let none = keys("rate = 1").finish();
+        assert_eq!(why(none), "f: `p.rate` is not a key of this table, which must be empty");
     }
 }
