@@ -102,17 +102,15 @@ impl TuneArgs {
     }
 }
 
-pub(crate) fn run(args: &TuneArgs, terminal: &mut Terminal<'_>) -> Done {
-    if args.out.is_file() || args.out == args.model {
-        let why = "is the model or a file; name another folder to write";
-        return Err(Failure::Usage(format!("--out {} {why}", args.out.display())));
-    }
-    if let Some(alphabet) = args.new.as_ref().filter(|_| !args.model.exists()) {
+/// Loads the model with its adapter, and the data. First creates the model with the characters `new`, if they are
+/// given.
+fn load(args: &TuneArgs, new: Option<&String>) -> Done<(LanguageModel, Data)> {
+    let device = args.on.device()?;
+    if let Some(alphabet) = new {
         let small = Small { alphabet: alphabet.clone(), seed: args.seed, ..Small::default() };
         create(&args.model, &small)?;
     }
-    let device = args.on.device()?;
-    let mut model = match args.full || args.merge {
+    let model = match args.full || args.merge {
         true => LanguageModel::load_f32(&args.model, device)?,
         false => LanguageModel::load(&args.model, device)?,
     };
@@ -120,6 +118,21 @@ pub(crate) fn run(args: &TuneArgs, terminal: &mut Terminal<'_>) -> Done {
         load_adapter(model.engine.model(), folder)?;
     }
     let data = read_data(&args.data, &model)?;
+    Ok((model, data))
+}
+
+pub(crate) fn run(args: &TuneArgs, terminal: &mut Terminal<'_>) -> Done {
+    if args.out.is_file() || args.out == args.model {
+        let why = "is the model or a file; name another folder to write";
+        return Err(Failure::Usage(format!("--out {} {why}", args.out.display())));
+    }
+    let new = args.new.as_ref().filter(|_| !args.model.exists());
+    let (mut model, data) = load(args, new).inspect_err(|_| {
+        if new.is_some() {
+            // The folder may not exist: the error may have occurred before it was made.
+            let _ = std::fs::remove_dir_all(&args.model);
+        }
+    })?;
     listen();
     let mut stopped = None;
     let out = &mut terminal.out;

@@ -69,6 +69,12 @@ fn wrong_input_is_refused_with_its_cause() {
     fails(&["tune", &small, &sums, "--out", &out, "--new", ""], 1, "an empty alphabet");
     fails(&["tune", &small, &at("none.jsonl"), "--out", &out, "--new", "0123456789+="], 1, "none.jsonl");
     let bad = folder.file("bad.jsonl", "{\"text\": \"1\"}\n{\"prompt\": \"1\"}\n");
+    fails(&["tune", &small, &bad, "--out", &out, "--new", "0123456789+="], 1, "bad.jsonl: line 2");
+    assert!(!folder.0.join("small").exists(), "a model is not kept if its data cannot be read");
+    let new = ["--new", "0123456789+="];
+    let zero = ["tune", &small, &sums, "--out", &out, "--steps", "0"];
+    fails(&[&zero[..], &new].concat(), 1, "`steps` 0 must be at least 1");
+    assert!(folder.0.join("small/config.json").exists());
     fails(&["tune", &small, &bad, "--out", &out], 1, "bad.jsonl: line 2: `completion` is missing");
     fails(&["tune", &small, &sums, "--out", &out, "--rank", "0"], 1, "rank 0 must be from 1");
     fails(&["tune", &small, &sums, "--out", &out, "--targets", "query"], 1, "`query` is not a projection");
