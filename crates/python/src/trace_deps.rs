@@ -253,8 +253,10 @@ impl<'py> Watch<'py> {
             let guard = guard?.cast_into::<Guard>()?;
             let now = guard.get().now(py);
             let tensor = now.as_ref().and_then(|v| v.cast::<PyTensor>().ok());
-            let traced =
-                tensor.filter(|t| t.get().stored_value().is_traced()).map(|t| t.get().value(py)).transpose()?;
+            let traced = tensor
+                .filter(|t| t.get().stored_value().is_traced())
+                .map(|t| t.get().value(py))
+                .transpose()?;
             if guard.get().holds(py) {
                 guards.push(guard.unbind());
             } else if let Some(value) = traced {
