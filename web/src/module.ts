@@ -99,7 +99,6 @@ export class Runtime implements Session {
       },
       callback: (f: number, at: number, bytes: number) => runtime.callback(f, at, bytes),
       panic: (at: number, bytes: number) => { runtime.stopped = runtime.text(at, bytes) },
-      now: () => performance.now(),
     }
     const instance = await WebAssembly.instantiate(wasm, { page })
     runtime.exports = instance.exports as unknown as Exports

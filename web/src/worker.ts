@@ -49,7 +49,7 @@ class Channel {
       else call?.resolve(data.ok)
     })
     worker.addEventListener('error', (e) => this.fail(errorOf('worker', `the worker failed: ${e.message || 'it could not be loaded'}`)))
-    worker.addEventListener('messageerror', () => this.fail(errorOf('worker', 'the worker sent what cannot be read')))
+    worker.addEventListener('messageerror', () => this.fail(errorOf('worker', 'a message of the worker could not be deserialized')))
   }
 
   call<T>(target: number, method: string, args: unknown[], signal?: AbortSignal): Promise<T> {
