@@ -44,7 +44,7 @@ def fill_diagonal_(self, fill_value, wrap=False):
     """
     if self.dim() < 2:
         raise RuntimeError("fill_diagonal_ needs a tensor of at least 2 axes")
-    steps = [_native.arange(n).reshape([-1 if i == axis else 1 for i in range(self.dim())]) for axis, n in enumerate(self.shape)]
+    steps = [_native.arange(n, device=self.device).reshape([-1 if i == axis else 1 for i in range(self.dim())]) for axis, n in enumerate(self.shape)]
     if wrap and self.dim() == 2:
         steps[0] = steps[0] % (self.shape[1] + 1)
     on = steps[0] == steps[1]
@@ -139,7 +139,7 @@ def resize_(self, *sizes, memory_format=None):
         raise RuntimeError("cannot resize variables that require grad")
     count, flat = math.prod(sizes), self.reshape(-1)
     if count > flat.shape[0]:
-        flat = _native.cat([flat, _native.zeros(count - flat.shape[0], dtype=self.dtype)])
+        flat = _native.cat([flat, _native.zeros(count - flat.shape[0], dtype=self.dtype, device=self.device)])
     return self._become(flat[:count].reshape(sizes).clone())
 
 

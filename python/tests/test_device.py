@@ -89,6 +89,13 @@ def test_moves_keep_identity_where_nothing_changes():
         x.wgpu("cpu")
 
 
+def test_in_place_methods_make_tensors_on_the_device():
+    x = gradus.tensor([1.0, 2.0, 3.0], device="wgpu")
+    assert x.resize_(2, 3).device == WGPU and x.tolist() == [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]
+    y = gradus.zeros(3, 2, device="wgpu").fill_diagonal_(4)
+    assert y.device == WGPU and y.tolist() == [[4.0, 0.0], [0.0, 4.0], [0.0, 0.0]]
+
+
 def test_moves_are_differentiable():
     x = gradus.tensor([1.0, 2.0], requires_grad=True)
     (x.to("wgpu").square().sum().cpu() + x.sum()).backward()
