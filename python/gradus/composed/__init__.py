@@ -2,7 +2,7 @@
 
 from .._examples import documented as _documented
 from ..keywords import with_numpy_words as _with_numpy_words
-from . import bessel, factor, copies, create, histogram, index, movement, normalized, order, pointwise, product, reduce, spectrum, whole
+from . import bessel, factor, copies, create, divisors, histogram, index, movement, normalized, order, pointwise, product, reduce, spectrum
 
 #: Functions that are not methods in PyTorch.
 FUNCTIONS_ONLY = {
@@ -17,7 +17,7 @@ FUNCTIONS_ONLY = {
 REPLACING = {"bernoulli", "cholesky", "norm", "pinverse"}
 
 __all__ = []
-for _module in (pointwise, reduce, order, histogram, copies, movement, index, product, factor, create, bessel, spectrum, whole, normalized):
+for _module in (pointwise, reduce, order, histogram, copies, movement, index, product, factor, create, bessel, spectrum, divisors, normalized):
     for _name, _value in list(vars(_module).items()):
         if not _name.startswith("_") and getattr(_value, "__module__", None) == _module.__name__:
             globals()[_name] = _with_numpy_words(_value)

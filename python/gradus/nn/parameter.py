@@ -46,8 +46,8 @@ class UninitializedParameter(Parameter):
         made = Tensor.__new__(cls)
         like = zeros(0, device=device, dtype=dtype or get_default_dtype())
         made._later, made._where = (like.dtype, requires_grad), like.device
-        return made._withhold("Attempted to use an uninitialized parameter: call the layer that has it with an input first, "
-                              "which tells its shape")
+        return made._withhold("Attempted to use an uninitialized parameter: call its layer with an input first; "
+                              "the shape of the input determines that of the parameter")
 
     def __init__(self, requires_grad=True, device=None, dtype=None):
         pass
