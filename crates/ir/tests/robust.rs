@@ -31,8 +31,14 @@ fn an_error_names_the_call_for_which_its_op_was_recorded() {
     let error = || Error::value("the operand", "is too large");
     for (error, message) in [
         (error(), "softmax: the operand is too large (operands f32[2])"),
-        (error().in_op("exp", &[inner.clone()]), "softmax: exp: the operand is too large (operands f32[2])"),
-        (error().in_op("softmax", &[inner.clone()]), "softmax: the operand is too large (operands f32[4])"),
+        (
+            error().in_op("exp", std::slice::from_ref(&inner)),
+            "softmax: exp: the operand is too large (operands f32[2])",
+        ),
+        (
+            error().in_op("softmax", std::slice::from_ref(&inner)),
+            "softmax: the operand is too large (operands f32[4])",
+        ),
     ] {
         let found = error.of(&origin);
         assert_eq!((found.message().as_str(), found.location()), (message, Some(location)));

@@ -43,7 +43,12 @@ impl Rope {
             return Err(Error::value(what, "is not supported: all features of a head must rotate"));
         }
         let kind = ["rope_type", "type"].map(|key| &scaling[key]).into_iter().find(|kind| !kind.is_null());
-        match kind.map_or("default", |kind| kind.as_str().unwrap_or_default()) {
+        let kind = match kind {
+            None => "default",
+            Some(Value::String(kind)) => kind,
+            Some(x) => return Err(Error::value(format!("`rope_scaling.rope_type` {x}"), "must be a name")),
+        };
+        match kind {
             "default" | "none" => Ok(plain),
             "linear" => {
                 let factor = number("factor")?;
@@ -79,9 +84,9 @@ impl Rope {
                     )),
                 }
             }
-            _ => {
+            other => {
                 let why = "is not supported; supported are default, linear, llama3, yarn, and longrope with equal factors";
-                Err(Error::value(format!("`rope_scaling.rope_type` {}", kind.unwrap_or(&Value::Null)), why))
+                Err(Error::value(format!("`rope_scaling.rope_type` `{other}`"), why))
             }
         }
     }

@@ -189,7 +189,7 @@ fn configurations_that_make_no_sense_are_refused() {
     refused("mlp_bias", 1.into(), "must be true or false, and is 1");
     refused("layer_types", "full_attention".into(), "must be a list");
     refused("rope_scaling", "linear".into(), "must be a table");
-    refused("rope_scaling", serde_json::json!({ "rope_type": 3 }), "rope_type` 3 is not supported");
+    refused("rope_scaling", serde_json::json!({ "rope_type": 3 }), "rope_type` 3 must be a name");
     refused("eos_token_id", "</s>".into(), "must be a token or a list of tokens");
 }
 
