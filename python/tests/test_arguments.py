@@ -1,5 +1,6 @@
 """Arguments that PyTorch's functions accept: numbers as the first operand, dtypes, and the default dtype."""
 
+import math
 import pytest
 
 import gradus
@@ -42,6 +43,17 @@ def test_ndtri_of_small_probabilities():
     y = gradus.special.ndtri(gradus.tensor([1e-20, 0.0, 1.0], dtype=gradus.float64)).tolist()
     assert y[0] == pytest.approx(-9.262340089798408, rel=1e-14) and y[1:] == [-float("inf"), float("inf")]
     assert gradus.special.ndtri(gradus.tensor([1e-8])).item() == pytest.approx(-5.612001, rel=2e-7)
+
+
+def test_derivatives_of_ndtri_in_the_tails():
+    x = gradus.tensor([1e-4, 0.03, 0.4, 0.96], dtype=gradus.float64, requires_grad=True)
+    z = gradus.special.ndtri(x)
+    slope, = gradus.autograd.grad(z.sum(), x, create_graph=True)
+    second, = gradus.autograd.grad(slope.sum(), x)
+    # With the density p: z' = 1 / p(z), and z'' = z / p(z)^2.
+    inverse = [math.sqrt(2 * math.pi) * math.exp(v * v / 2) for v in z.tolist()]
+    assert slope.tolist() == pytest.approx(inverse, rel=1e-12)
+    assert second.tolist() == pytest.approx([v * i * i for v, i in zip(z.tolist(), inverse)], rel=1e-12)
 
 
 def test_isin_of_many_test_elements():
