@@ -1,12 +1,10 @@
 /** Tests bundles without wasm, on a program with a cell, a table and a constant. */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { open, root, skip } from './browser.mjs'
-import { missing } from './missing.mjs'
+import { open, skip } from './browser.mjs'
+import { inFolder, skipNative } from './native-command.mjs'
 
 let browser
 before(async () => { if (!skip) browser = await open() })
@@ -104,23 +102,15 @@ test('malformed bundles are refused', { skip }, async () => {
   assert.match(got.missing, /no tensor other/)
 })
 
-/** The command that exports bundles: `GRADUS`, or the one that cargo has built. */
-const gradus = [process.env.GRADUS, join(root, '../target/release/gradus'), join(root, '../target/debug/gradus')].find((f) => f && existsSync(f))
-
-test('an exported training step takes the steps of Adam', { skip: skip || missing([gradus, 'there is no gradus command; GRADUS may name it']) }, async () => {
+test('an exported training step takes the steps of Adam', { skip: skip || skipNative }, async () => {
   const data = { W: [[0.1, -0.2], [0.3, 0.4], [0.5, 0.6]], X: [[1, 2], [3, -1], [0, 1], [2, 2]], B: [0.1, 0, -0.1], V: [1, -1, 0.5], Y: [0, 1, -1, 0.5] }
-  const folder = mkdtempSync(join(tmpdir(), 'gradus-bundle-'))
-  try {
-    writeFileSync(join(folder, 'net.eq'), 'H[b,h] = tanh(W[h,d] X[b,d] + B[h])\nLoss avg= (H[b,h] V[h] - Y[b]) ** 2\n')
-    // Writes numbers with a decimal point, so that they are floats.
-    const text = (v) => (Array.isArray(v) ? `[${v.map(text)}]` : v.toFixed(6))
-    for (const [name, values] of Object.entries(data)) writeFileSync(join(folder, `${name}.json`), text(values))
-    const inputs = Object.keys(data).flatMap((name) => ['--input', `${name}=${name}.json`])
-    execFileSync(gradus, ['export', 'net.eq', '--web', 'site', ...inputs, '--feed', 'X,Y', '--train', 'W,B,V', '--rate', '0.05'], { cwd: folder, stdio: 'pipe' })
+  const files = { 'net.eq': 'H[b,h] = tanh(W[h,d] X[b,d] + B[h])\nLoss avg= (H[b,h] V[h] - Y[b]) ** 2\n' }
+  for (const [name, values] of Object.entries(data)) files[`${name}.json`] = values
+  const inputs = Object.keys(data).flatMap((name) => ['--input', `${name}=${name}.json`])
+  inFolder(files, (folder, gradus) => {
+    gradus('export', 'net.eq', '--web', 'site', ...inputs, '--feed', 'X,Y', '--train', 'W,B,V', '--rate', '0.05')
     for (const file of ['plan.json', 'weights.safetensors']) browser.serve(`/exported/${file}`, readFileSync(join(folder, 'site', file)))
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  })
   const losses = await browser.run(`
     import { load } from '/dist/bundle.js'
     export default async function ({ X, Y }) {
