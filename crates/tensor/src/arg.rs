@@ -47,12 +47,12 @@ impl Number {
     /// [`dtype_with`](Number::dtype_with).
     #[track_caller]
     pub fn tensor_like(self, other: &Tensor) -> Tensor {
-        self.of(&Aval::new(self.dtype_with(other.dtype()), other.shape()))
+        self.filled(&Aval::new(self.dtype_with(other.dtype()), other.shape()))
     }
 
     /// Returns a tensor of this type with the number at every index.
     #[track_caller]
-    pub(crate) fn of(self, aval: &Aval) -> Tensor {
+    pub(crate) fn filled(self, aval: &Aval) -> Tensor {
         let one = match (self, aval.dtype) {
             (Number::Float(x), DType::F32) => Data::new(Shape::scalar(), &[x as f32]),
             (Number::Float(x), DType::F64) => Data::new(Shape::scalar(), &[x]),

@@ -7,7 +7,7 @@ use crate::arg::Arg;
 use crate::data::Data;
 use crate::eager::apply::apply1;
 use crate::eager::tape;
-use crate::index::Cut;
+use crate::index::BasicIndex;
 use crate::index_spec::{Index, Ix, complete};
 use crate::tensor::{Inner, Tensor};
 use crate::trace;
@@ -16,7 +16,8 @@ use gradus_ir::reference::Offsets;
 use gradus_ir::{Aval, C, DType, Error, Result, Shape, message};
 use gradus_mem::{Pod, Storage};
 
-/// Largest tensor, in elements, whose masks and integer indices are resolved element by element.
+/// Largest tensor, in elements, for which an index that mixes masks or integers with other entries is resolved by
+/// indexing a tensor of offsets.
 const MAX_SCANNED: usize = 4096;
 
 /// Target offsets of the elements of a patch.
@@ -31,15 +32,15 @@ enum Destination {
 /// writing is short and takes no lock.
 pub struct Patch {
     /// Type of the target.
-    of: Aval,
+    target: Aval,
     /// Offset of the target's first element.
     offset: usize,
     /// Shape of the part that is replaced.
     shape: Shape,
-    to: Destination,
+    destination: Destination,
     value: Data,
     /// Strides of `value` along the axes of `shape`; 0 where it broadcasts.
-    steps: Vec<i64>,
+    value_strides: Vec<i64>,
 }
 
 impl Tensor {
@@ -107,19 +108,19 @@ impl Tensor {
             return None;
         }
         let Inner::Data(data @ Data { strides: None, .. }, None) = &*self.0 else { return None };
-        let (dtype, whole) = (data.aval.dtype, &data.aval.shape);
+        let (dtype, own_shape) = (data.aval.dtype, &data.aval.shape);
         if !data.is_host() || !value.device().is_cpu() {
             return None;
         }
         if value.dtype().is_complex() && !dtype.is_complex() {
             return None;
         }
-        let chosen = entries.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)));
-        let (shape, to) = match chosen {
-            true => resolve_selection(whole, entries, most)?,
+        let has_tensors = entries.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)));
+        let (shape, destination) = match has_tensors {
+            true => resolve_selection(own_shape, entries, most)?,
             false => {
-                let entries = complete(entries.to_vec(), whole).ok()?;
-                let (shape, strides, offset) = Cut::of(whole, entries).ok()?.0.layout(data);
+                let entries = complete(entries.to_vec(), own_shape).ok()?;
+                let (shape, strides, offset) = BasicIndex::of(own_shape, entries).ok()?.0.layout(data);
                 (shape, Destination::Strided(strides, offset as i64))
             }
         };
@@ -129,16 +130,23 @@ impl Tensor {
         let value = tape::no_grad(|| value.to_dtype(dtype)).concrete().ok()?;
         // Strides are 0 on axes along which the value broadcasts. Leading axes of extent 1 that the part does
         // not have are dropped.
-        let (own, mut steps) = (value.strides(), vec![0; shape.rank()]);
-        for (a, (&n, &step)) in value.aval.shape.iter().zip(&own).enumerate() {
+        let (own, mut value_strides) = (value.strides(), vec![0; shape.rank()]);
+        for (a, (&n, &stride)) in value.aval.shape.iter().zip(&own).enumerate() {
             match (a + shape.rank()).checked_sub(value.aval.rank()) {
                 None if n == 1 => {}
                 Some(_) if n == 1 => {}
-                Some(at) if shape[at] == n => steps[at] = step,
+                Some(at) if shape[at] == n => value_strides[at] = stride,
                 _ => return None,
             }
         }
-        Some(Patch { of: data.aval.clone(), offset: data.offset, shape, to, value, steps })
+        Some(Patch {
+            target: data.aval.clone(),
+            offset: data.offset,
+            shape,
+            destination,
+            value,
+            value_strides,
+        })
     }
 
     /// Copies the elements into new memory. Returns `None` for traced tensors and if the copy would be
@@ -179,10 +187,10 @@ impl Patch {
         let Some(Inner::Data(data @ Data { strides: None, .. }, None)) = tensor.0.get_mut() else {
             return false;
         };
-        if data.aval != self.of || data.offset != self.offset {
+        if data.aval != self.target || data.offset != self.offset {
             return false;
         }
-        let done = match self.of.dtype.size() {
+        let done = match self.target.dtype.size() {
             1 => self.copy_to::<u8>(&mut data.storage),
             2 => self.copy_to::<u16>(&mut data.storage),
             4 => self.copy_to::<u32>(&mut data.storage),
@@ -193,15 +201,15 @@ impl Patch {
     }
 
     fn copy_to<E: Pod>(&self, storage: &mut Storage) -> Option<()> {
-        let Patch { shape, steps, value, .. } = self;
+        let Patch { shape, value_strides, value, .. } = self;
         let (all, into) = (value.storage.host::<E>()?, storage.get_mut_slice::<E>()?);
         let first = value.offset as i64;
-        match &self.to {
+        match &self.destination {
             Destination::Strided(strides, offset) => {
-                copy_strided(shape, (into, strides, *offset), (all, steps, first))
+                copy_strided(shape, (into, strides, *offset), (all, value_strides, first))
             }
             Destination::Runs(starts, run) => {
-                let (outer, inner) = steps.split_at(shape.rank() - run.rank());
+                let (outer, inner) = value_strides.split_at(shape.rank() - run.rank());
                 let strides: Vec<i64> = run.strides().iter().map(|&s| s as i64).collect();
                 for (&i, j) in starts.iter().zip(Offsets::new(&shape[..outer.len()], outer, first)) {
                     copy_strided(run, (into, &strides, self.offset as i64 + i), (all, inner, j));
@@ -248,9 +256,10 @@ fn resolve_selection(shape: &Shape, entries: &[Ix], most: usize) -> Option<(Shap
     Some((shape.iter().chain(run.iter()).copied().collect(), Destination::Runs(first, run)))
 }
 
-/// Copies elements between two strided layouts, row by row, because most rows are contiguous.
+/// Copies elements between two strided layouts, row by row, because most rows are contiguous. `to` and `from` are
+/// elements, strides and the offset of the first element.
 fn copy_strided<E: Pod>(shape: &[usize], to: (&mut [E], &[i64], i64), from: (&[E], &[i64], i64)) {
-    let ((into, strides, offset), (all, steps, first)) = (to, from);
+    let ((into, strides, offset), (all, from_strides, first)) = (to, from);
     let Some((&n, outer)) = shape.split_last() else {
         into[offset as usize] = all[first as usize];
         return;
@@ -258,8 +267,8 @@ fn copy_strided<E: Pod>(shape: &[usize], to: (&mut [E], &[i64], i64), from: (&[E
     if shape.contains(&0) {
         return;
     }
-    let (a, b) = (strides[outer.len()], steps[outer.len()]);
-    for (i, j) in Offsets::new(outer, strides, offset).zip(Offsets::new(outer, steps, first)) {
+    let (a, b) = (strides[outer.len()], from_strides[outer.len()]);
+    for (i, j) in Offsets::new(outer, strides, offset).zip(Offsets::new(outer, from_strides, first)) {
         match (a, b, i as usize, j as usize) {
             (1, 1, i, j) => into[i..i + n].copy_from_slice(&all[j..j + n]),
             (1, 0, i, j) => into[i..i + n].fill(all[j]),

@@ -27,7 +27,7 @@ const MAX_UNDER_LOCK: usize = 2048;
 struct Shared {
     state: Mutex<State>,
     /// Notified when a compiled step returns the value, if threads wait for it.
-    back: Condvar,
+    returned: Condvar,
     /// Changed only while the state is locked.
     version: AtomicU64,
     requires_grad: AtomicBool,
@@ -39,7 +39,7 @@ struct State {
     /// Boxed, because it is rarely present.
     extra: Option<Box<Extra>>,
     /// Set while a compiled step has taken the value.
-    out: Option<Taken>,
+    taken: Option<Taken>,
     /// Number of threads that wait for the value.
     waiting: usize,
 }
@@ -63,7 +63,7 @@ struct Extra {
 impl State {
     /// Returns true if a compiled step of another thread has taken the value.
     fn is_taken_by_other(&self) -> bool {
-        self.out.as_ref().is_some_and(|taken| taken.by != thread::current().id())
+        self.taken.as_ref().is_some_and(|taken| taken.by != thread::current().id())
     }
 }
 
@@ -81,9 +81,9 @@ pub fn wait_with(run_blocking: BlockingWait) {
 impl Cell {
     /// Creates a cell with this value.
     pub(crate) fn new(value: Tensor, requires_grad: bool) -> Cell {
-        let state = State { value, grad: None, extra: None, out: None, waiting: 0 };
+        let state = State { value, grad: None, extra: None, taken: None, waiting: 0 };
         let (version, requires_grad) = (AtomicU64::new(0), AtomicBool::new(requires_grad));
-        let shared = Shared { state: Mutex::new(state), back: Condvar::new(), version, requires_grad };
+        let shared = Shared { state: Mutex::new(state), returned: Condvar::new(), version, requires_grad };
         Cell { shared: Handle::new(shared), detached: false }
     }
 
@@ -93,7 +93,7 @@ impl Cell {
 
     pub(crate) fn aval(&self) -> Aval {
         let state = self.state();
-        let known = state.out.as_ref().map(|taken| taken.aval.clone()).or_else(|| state.value.aval());
+        let known = state.taken.as_ref().map(|taken| taken.aval.clone()).or_else(|| state.value.aval());
         // A cell never holds a failure, so its value always has a type.
         known.unwrap_or_else(|| Aval::scalar(gradus_ir::DType::F32))
     }
@@ -114,7 +114,7 @@ impl Cell {
         let mut wait = || {
             let mut state = self.state();
             state.waiting += 1;
-            let until = self.shared.back.wait_while(state, |state| state.is_taken_by_other());
+            let until = self.shared.returned.wait_while(state, |state| state.is_taken_by_other());
             until.unwrap_or_else(PoisonError::into_inner).waiting -= 1;
         };
         match RUN_BLOCKING.get() {
@@ -139,7 +139,7 @@ impl Cell {
     /// Returns the device of the value.
     pub(crate) fn device(&self) -> Device {
         let state = self.state();
-        let taken = state.out.as_ref().map(|taken| taken.device);
+        let taken = state.taken.as_ref().map(|taken| taken.device);
         // A cell never holds a failure, so its value always has a device.
         taken.or_else(|| state.value.as_data().map(Data::device)).unwrap_or(Device::CPU)
     }
@@ -222,7 +222,7 @@ impl Cell {
     }
 
     /// Visits the hooks, if this is the only handle and no other thread has locked the cell.
-    pub(crate) fn own_hooks(&self, visit: &mut dyn FnMut(&Hook)) {
+    pub(crate) fn visit_unshared_hooks(&self, visit: &mut dyn FnMut(&Hook)) {
         if self.shared.is_unique()
             && let Ok(state) = self.shared.state.try_lock()
         {
@@ -261,7 +261,7 @@ impl Cell {
         }
         let data = state.value.concrete()?;
         let by = thread::current().id();
-        state.out = Some(Taken { by, aval: data.aval.clone(), device: data.device() });
+        state.taken = Some(Taken { by, aval: data.aval.clone(), device: data.device() });
         let shared = std::mem::replace(&mut state.value, Tensor::failed(busy));
         drop(state);
         drop(shared);
@@ -276,9 +276,9 @@ impl Cell {
     fn put(&self, mut state: MutexGuard<'_, State>, data: Data, changed: bool) {
         self.shared.version.fetch_add(changed as u64, Ordering::Release);
         let old = std::mem::replace(&mut state.value, Tensor::data(data));
-        state.out = None;
+        state.taken = None;
         if state.waiting > 0 {
-            self.shared.back.notify_all();
+            self.shared.returned.notify_all();
         }
         drop(state);
         drop(old);

@@ -6,7 +6,7 @@
 use crate::cell::Cell;
 use crate::data::Data;
 use crate::device::{Device, mixed_devices};
-use crate::eager::execute::{CellUpdates, Ready, argument, program, row_major};
+use crate::eager::execute::{AnyExecutable, CellUpdates, argument, program, row_major};
 use crate::profile::Timeline;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_function_named};
@@ -18,15 +18,15 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A function that runs a program: `Ready::run`, or one that also measures times.
-type Run<'a> = &'a mut dyn FnMut(&Ready, &mut Vec<Argument>) -> Result<Vec<Storage>>;
+/// A function that runs a program: `AnyExecutable::run`, or one that also measures times.
+type Run<'a> = &'a mut dyn FnMut(&AnyExecutable, &mut Vec<Argument>) -> Result<Vec<Storage>>;
 
 /// A function compiled at the types of its arguments, for the device that they are on.
 pub struct Compiled {
     traced: TracedFunction,
     /// For each captured tensor: true if a run changes it.
     is_written: Vec<bool>,
-    ready: Ready,
+    ready: AnyExecutable,
     types: Vec<Aval>,
     device: Device,
 }
@@ -242,7 +242,7 @@ impl Compiled {
                 Ok(taken) => break taken,
                 // Another thread has taken the value of a cell: waits for it, without holding the values of other
                 // cells.
-                Err(elsewhere) => elsewhere.wait(),
+                Err(taken_cell) => taken_cell.wait(),
             }
         };
         let storages = run(&self.ready, &mut taken.arguments)?;
@@ -470,10 +470,10 @@ impl<F> Jit<F> {
         let (types, device) = (types_of(ins)?, first_other_device(ins));
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         // Captured cells may have moved to another device since the function was compiled.
-        let is_there = |c: &Compiled| {
+        let is_on_right_device = |c: &Compiled| {
             !gradus_device::is_any_open() || c.device == device_for(device, types.len(), &c.traced.captured)
         };
-        let fits = |c: &&Arc<Compiled>| c.types == types && is_there(c);
+        let fits = |c: &&Arc<Compiled>| c.types == types && is_on_right_device(c);
         if let Some(c) = known().iter().find(fits) {
             return Ok(c.clone());
         }

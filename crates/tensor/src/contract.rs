@@ -9,9 +9,9 @@ use gradus_ir::ops::dot::Dot;
 use gradus_ir::{DType, Error, Result};
 use std::collections::{HashMap, HashSet};
 
-/// Largest rank of an operand that is contracted as it is. Above it, `dot_labels` drops axes of extent 1 first, because
-/// a contraction compares all pairs of labels.
-const LABELLED: usize = 16;
+/// Largest rank of an operand that is contracted without changes. For a higher rank, `dot_labels` first drops axes of
+/// extent 1, because a contraction compares all pairs of labels.
+const MAX_DIRECT_RANK: usize = 16;
 
 /// Returns labels for batch axes.
 pub(crate) fn batch_labels() -> impl Iterator<Item = char> {
@@ -37,7 +37,7 @@ impl Tensor {
     /// and shapes do not match.
     #[track_caller]
     fn dot_reduced(&self, other: &Tensor, labels: [&str; 3]) -> Option<Tensor> {
-        if self.rank().max(other.rank()) <= LABELLED {
+        if self.rank().max(other.rank()) <= MAX_DIRECT_RANK {
             return None;
         }
         let [lhs, rhs, out] = labels.map(|l| l.chars().collect::<Vec<char>>());

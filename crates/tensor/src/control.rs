@@ -230,7 +230,7 @@ fn nested(scan: &Scan, group: Group, operands: &[Aval]) -> Result<Graph> {
 }
 
 /// Reshapes a value: replaces its first `cut` extents by `first`.
-fn regrouped<'g>(v: Var<'g>, cut: usize, first: &[usize]) -> Var<'g> {
+fn replace_leading_extents<'g>(v: Var<'g>, cut: usize, first: &[usize]) -> Var<'g> {
     v.reshape(first.iter().chain(v.shape()[cut..].iter()).copied().collect::<Shape>())
 }
 
@@ -243,18 +243,19 @@ fn nest<'g>(b: &'g Builder, scan: &Scan, group: Group, ins: &[Var<'g>]) -> Resul
         (_, Some(chunk)) => chunk,
     };
     let (fixed, xs) = ins.split_at(scan.shared + scan.carries);
-    let (whole, left) = (scan.length / k, scan.length % k);
+    let (count, left) = (scan.length / k, scan.length % k);
     // The remainder runs last.
-    let (main, rest) = if scan.reverse { (left, 0) } else { (0, whole * k) };
+    let (main, rest) = if scan.reverse { (left, 0) } else { (0, count * k) };
     let cut = |x: &Var<'g>, from: usize, n: usize| x.slice_axis(0, from, from + n);
-    let turns: Vec<Var<'g>> = xs.iter().map(|x| regrouped(cut(x, main, whole * k), 1, &[whole, k])).collect();
-    let slices = turns.iter().map(|x| x.aval().with_shape(&x.shape()[1..]));
-    let takes: Vec<Aval> = fixed.iter().map(|v| v.aval()).chain(slices).collect();
-    let body = Arc::new(nested(&Scan { length: k, ..scan.clone() }, inner, &takes)?);
-    let outer = Scan { body, length: whole, ..scan.clone() };
-    let outs = b.try_apply(outer, &[fixed, &turns].concat())?;
+    let groups: Vec<Var<'g>> =
+        xs.iter().map(|x| replace_leading_extents(cut(x, main, count * k), 1, &[count, k])).collect();
+    let slices = groups.iter().map(|x| x.aval().with_shape(&x.shape()[1..]));
+    let body_types: Vec<Aval> = fixed.iter().map(|v| v.aval()).chain(slices).collect();
+    let body = Arc::new(nested(&Scan { length: k, ..scan.clone() }, inner, &body_types)?);
+    let outer = Scan { body, length: count, ..scan.clone() };
+    let outs = b.try_apply(outer, &[fixed, &groups].concat())?;
     let (carries, ys) = outs.split_at(scan.carries);
-    let ys: Vec<Var<'g>> = ys.iter().map(|y| regrouped(*y, 2, &[whole * k])).collect();
+    let ys: Vec<Var<'g>> = ys.iter().map(|y| replace_leading_extents(*y, 2, &[count * k])).collect();
     if left == 0 {
         return Ok([carries, &ys].concat());
     }
@@ -262,12 +263,12 @@ fn nest<'g>(b: &'g Builder, scan: &Scan, group: Group, ins: &[Var<'g>]) -> Resul
     let rest: Vec<Var<'g>> = xs.iter().map(|x| cut(x, rest, left)).collect();
     let outs = nest(b, &tail, inner, &[&fixed[..scan.shared], carries, &rest].concat())?;
     let (carries, more) = outs.split_at(scan.carries);
-    let join = |(y, z): (&Var<'g>, &Var<'g>)| joined_along(b, scan.reverse, vec![*y, *z]);
+    let join = |(y, z): (&Var<'g>, &Var<'g>)| concat_steps(b, scan.reverse, vec![*y, *z]);
     Ok([carries, &ys.iter().zip(more).map(join).collect::<Vec<_>>()].concat())
 }
 
 /// Concatenates outputs along the axis of steps; `parts` are in the order of computation.
-fn joined_along<'g>(b: &'g Builder, reverse: bool, mut parts: Vec<Var<'g>>) -> Var<'g> {
+fn concat_steps<'g>(b: &'g Builder, reverse: bool, mut parts: Vec<Var<'g>>) -> Var<'g> {
     if reverse {
         parts.reverse();
     }
@@ -282,12 +283,16 @@ fn unrolled<'g>(b: &'g Builder, scan: &Scan, ins: &[Var<'g>]) -> Result<Vec<Var<
     let mut ys: Vec<Vec<Var<'g>>> = vec![Vec::new(); scan.body.outputs().len() - scan.carries];
     for step in 0..scan.length {
         let i = if scan.reverse { scan.length - 1 - step } else { step };
-        let slices: Vec<Var<'g>> = xs.iter().map(|x| regrouped(x.slice_axis(0, i, i + 1), 1, &[])).collect();
+        let slices: Vec<Var<'g>> =
+            xs.iter().map(|x| replace_leading_extents(x.slice_axis(0, i, i + 1), 1, &[])).collect();
         let mut outs = b.inline(&scan.body, &[shared, &carries, &slices].concat());
-        let made = outs.split_off(scan.carries);
-        made.into_iter().zip(&mut ys).for_each(|(y, all)| all.push(regrouped(y, 0, &[1])));
+        let step_outputs = outs.split_off(scan.carries);
+        step_outputs
+            .into_iter()
+            .zip(&mut ys)
+            .for_each(|(y, all)| all.push(replace_leading_extents(y, 0, &[1])));
         carries = outs;
     }
-    let ys = ys.into_iter().map(|parts| joined_along(b, scan.reverse, parts));
+    let ys = ys.into_iter().map(|parts| concat_steps(b, scan.reverse, parts));
     Ok(carries.iter().copied().chain(ys).collect())
 }

@@ -60,7 +60,7 @@ elements! {
     Complex<f64>, Complex<f64>, C128, |x| x, |y| y;
 }
 
-fn memory(bytes: usize) -> Error {
+fn memory_error(bytes: usize) -> Error {
     Error::new(Kind::Memory { bytes })
 }
 
@@ -73,7 +73,7 @@ impl Data {
         }
         size::check_bytes(size_of_val(elements))?;
         let storage = Storage::from_fn(elements.len(), |i| elements[i].store());
-        let storage = storage.ok_or_else(|| memory(std::mem::size_of_val(elements)))?;
+        let storage = storage.ok_or_else(|| memory_error(std::mem::size_of_val(elements)))?;
         Ok(Data { storage, aval: Aval::new(T::DTYPE, shape), strides: None, offset: 0 })
     }
 
@@ -147,7 +147,7 @@ impl Data {
         if aval.dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {
             return Err(Error::value("a boolean", "must be stored as 0 or 1"));
         }
-        let storage = Storage::from_slice(bytes).ok_or_else(|| memory(bytes.len()))?;
+        let storage = Storage::from_slice(bytes).ok_or_else(|| memory_error(bytes.len()))?;
         Ok(Data::row_major(storage, aval))
     }
 
@@ -174,12 +174,12 @@ impl Data {
 
     /// Converts the data to a literal.
     pub(crate) fn literal(&self) -> Result<Literal> {
-        Literal::new(self.aval.clone(), self.carried(None)?)
+        Literal::new(self.aval.clone(), self.to_carrier(None)?)
     }
 
-    /// Converts the elements at the storage offsets `at`, or all elements in row-major order, to the widest type
-    /// of their class.
-    pub(crate) fn carried(&self, at: Option<&[i64]>) -> Result<gradus_ir::literal::Data> {
+    /// Converts the elements at the storage offsets `at`, or all elements in row-major order, to the carrier of
+    /// their class: `f64`, pairs of `f64`, or `i64`.
+    pub(crate) fn to_carrier(&self, at: Option<&[i64]>) -> Result<gradus_ir::literal::Data> {
         Ok(match self.aval.dtype {
             DType::F32 => self.read(at, |x: f32| x as f64)?.into(),
             DType::F64 => self.read(at, |x: f64| x)?.into(),
@@ -213,7 +213,7 @@ impl Data {
             (_, Class::Complex) => write(l.c(), |z| z),
             _ => write(l.i(), |x| x),
         };
-        let storage = storage.ok_or_else(|| memory(l.data().len().saturating_mul(l.dtype().size())))?;
+        let storage = storage.ok_or_else(|| memory_error(l.data().len().saturating_mul(l.dtype().size())))?;
         Ok(Data { storage, aval: l.aval().clone(), strides: None, offset: 0 })
     }
 

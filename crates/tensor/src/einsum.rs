@@ -29,10 +29,10 @@ fn parse(equation: &str, shapes: &[Shape]) -> Result<(Vec<String>, String)> {
         }
     }
     // `...` stands for as many axes as the operand with the most unnamed axes has.
-    let hidden = |i: usize| shapes[i].rank().checked_sub(named[i].len());
+    let unnamed = |i: usize| shapes[i].rank().checked_sub(named[i].len());
     let mut most = 0;
     for (i, term) in terms.iter().enumerate() {
-        match hidden(i) {
+        match unnamed(i) {
             Some(n) if n == 0 || term.contains("...") => most = most.max(n),
             _ => {
                 return Err(invalid(format!(
@@ -45,11 +45,11 @@ fn parse(equation: &str, shapes: &[Shape]) -> Result<(Vec<String>, String)> {
     }
     let mut spares = spare_labels("");
     let dots = (0..most).map(|_| spare(&mut spares)).collect::<Result<String>>()?;
-    let spell = |i: usize| {
-        let own: String = dots.chars().skip(most - hidden(i).unwrap_or(0)).collect();
+    let expand = |i: usize| {
+        let own: String = dots.chars().skip(most - unnamed(i).unwrap_or(0)).collect();
         terms[i].replace("...", &own)
     };
-    let spelled: Vec<String> = (0..terms.len()).map(spell).collect();
+    let expanded: Vec<String> = (0..terms.len()).map(expand).collect();
     let out = match right {
         Some(r) => r.replace("...", &dots),
         None => {
@@ -60,13 +60,13 @@ fn parse(equation: &str, shapes: &[Shape]) -> Result<(Vec<String>, String)> {
         }
     };
     for (i, c) in out.chars().enumerate() {
-        if out.chars().take(i).any(|d| d == c) || !spelled.iter().any(|t| t.contains(c)) {
+        if out.chars().take(i).any(|d| d == c) || !expanded.iter().any(|t| t.contains(c)) {
             return Err(invalid(format!(
                 "has `{c}` in the result; each label there must be in a term and occur once"
             )));
         }
     }
-    Ok((spelled, out))
+    Ok((expanded, out))
 }
 
 /// Takes diagonals until every label of the term is unique.
@@ -87,8 +87,8 @@ fn diagonals(mut t: Tensor, labels: &str) -> Result<Term> {
     Ok((t, own))
 }
 
-/// Sums out the labels that no other term needs, and drops broadcast axes of extent 1.
-fn trimmed((t, labels): Term, needed: &str) -> Term {
+/// Sums over the axes whose labels are not in `needed`.
+fn sum_unneeded((t, labels): Term, needed: &str) -> Term {
     let gone: Vec<isize> =
         labels.chars().enumerate().filter(|(_, c)| !needed.contains(*c)).map(|(i, _)| i as isize).collect();
     let left = labels.chars().filter(|c| needed.contains(*c)).collect();
@@ -126,15 +126,15 @@ pub(crate) fn einsum(equation: &str, tensors: &[&Tensor], most: f64) -> Result<T
             work[i] = (t.squeeze(drop), left);
         }
     }
-    let mut work = multiplied(work);
+    let mut work = multiply_alike(work);
     while work.len() > 1 {
-        let (i, j) = cheapest(&work, &out);
-        within(&work[i], &work[j], most)?;
+        let (i, j) = cheapest_pair(&work, &out);
+        check_work(&work[i], &work[j], most)?;
         let b = work.remove(j);
         let a = work.remove(i);
         let needed: String = work.iter().map(|(_, l)| l.as_str()).chain([out.as_str()]).collect();
-        let (a, b) = (trimmed(a, &format!("{needed}{}", b.1)), b);
-        let b = trimmed(b, &format!("{needed}{}", a.1));
+        let (a, b) = (sum_unneeded(a, &format!("{needed}{}", b.1)), b);
+        let b = sum_unneeded(b, &format!("{needed}{}", a.1));
         let left: String =
             a.1.chars()
                 .chain(b.1.chars().filter(|c| !a.1.contains(*c)))
@@ -144,13 +144,15 @@ pub(crate) fn einsum(equation: &str, tensors: &[&Tensor], most: f64) -> Result<T
         product.check()?;
         work.push((product, left));
     }
-    let (t, labels) = work.pop().map(|term| trimmed(term, &out)).ok_or_else(|| invalid("has no terms"))?;
+    let (t, labels) =
+        work.pop().map(|term| sum_unneeded(term, &out)).ok_or_else(|| invalid("has no terms"))?;
     let order: Vec<isize> =
         out.chars().filter_map(|c| labels.chars().position(|d| d == c)).map(|i| i as isize).collect();
     Ok(t.permute(order))
 }
 
-fn within(a: &Term, b: &Term, most: f64) -> Result<()> {
+/// Returns an error if the product of two terms visits more than `most` combinations of indices.
+fn check_work(a: &Term, b: &Term, most: f64) -> Result<()> {
     let of = |(t, labels): &Term| labels.chars().zip(t.shape().to_vec()).collect::<Vec<_>>();
     let own = of(a);
     let more = of(b).into_iter().filter(|(c, _)| !a.1.contains(*c));
@@ -180,7 +182,7 @@ fn product(a: &Term, b: &Term, left: &str) -> Tensor {
 
 /// Multiplies terms with equal labels elementwise until at most two of them are left. Their contraction then
 /// sums labels without another pass. Takes linear time.
-fn multiplied(work: Vec<Term>) -> Vec<Term> {
+fn multiply_alike(work: Vec<Term>) -> Vec<Term> {
     let mut alike: HashMap<Vec<char>, usize> = HashMap::new();
     let mut groups: Vec<Vec<Term>> = Vec::new();
     for term in work {
@@ -210,11 +212,11 @@ fn multiplied(work: Vec<Term>) -> Vec<Term> {
 
 /// Above this number of terms, only the smallest term searches for a partner, which keeps the search cheaper
 /// than the products.
-const MANY: usize = 64;
+const MAX_FULL_SEARCH: usize = 64;
 
 /// Returns the pair whose contraction grows the result least: minimal (result size - operand sizes), then
 /// minimal flops.
-fn cheapest(work: &[Term], out: &str) -> (usize, usize) {
+fn cheapest_pair(work: &[Term], out: &str) -> (usize, usize) {
     // Labels as bits of a `u128`: there are fewer than 128 (`spare_labels`).
     let mut names: Vec<char> = Vec::new();
     let mut extents: Vec<f64> = Vec::new();
@@ -251,7 +253,7 @@ fn cheapest(work: &[Term], out: &str) -> (usize, usize) {
     let smallest = (0..sets.len()).min_by(|i, j| sizes[*i].total_cmp(&sizes[*j])).unwrap_or(0);
     let mut best = ((f64::INFINITY, f64::INFINITY), (0, 1));
     for j in 0..sets.len() {
-        let few = sets.len() <= MANY || j == smallest;
+        let few = sets.len() <= MAX_FULL_SEARCH || j == smallest;
         let partners = if few { 0..j } else { smallest..(smallest + 1).min(j) };
         for i in partners {
             // A label of one of the two survives if another term has it; a label of both, if a third term has

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
 
 /// Largest operand, in elements, that a graph of a history contains as a constant. Larger ones are inputs.
-const SMALL: usize = 16;
+const MAX_CONSTANT: usize = 16;
 
 /// An operation recorded for gradients.
 #[derive(Clone)]
@@ -151,7 +151,7 @@ impl Tensor {
 
     fn walk_history(&self) -> Result<History> {
         let Some(aval) = self.check()?.aval() else {
-            return Err(Error::verify("a tensor without a type is not a failure"));
+            return Err(Error::verify("a tensor that has not failed has no type"));
         };
         if !self.requires_grad() || self.is_traced() {
             let why = "has no recorded history; only leaves that require gradients, and tensors computed from them, have one";
@@ -163,7 +163,7 @@ impl Tensor {
         }
         found.walk()?;
         let builder = Builder::new();
-        let mut built = Built { builder: &builder, leaves: Vec::new(), values: HashMap::new() };
+        let mut built = HistoryGraph { builder: &builder, leaves: Vec::new(), values: HashMap::new() };
         // Leaves come first, so that they are the first inputs.
         for entry in found.entries.values() {
             for (operand, aval) in entry.operands.iter().zip(&entry.ins) {
@@ -241,14 +241,14 @@ impl HistoryWalk {
 }
 
 /// The graph of a history under construction.
-struct Built<'b> {
+struct HistoryGraph<'b> {
     builder: &'b Builder,
     leaves: Vec<(Tensor, Id)>,
     /// Nodes of the graph by the address of the recorded operation.
     values: HashMap<usize, u32>,
 }
 
-impl Built<'_> {
+impl HistoryGraph<'_> {
     fn leaf(&mut self, leaf: &Tensor, aval: &Aval) -> Id {
         if let Some((_, id)) = self.leaves.iter().find(|(known, _)| known.is_same(leaf)) {
             return *id;
@@ -274,7 +274,7 @@ impl Built<'_> {
     fn value(&self, value: Option<&Tensor>, aval: &Aval) -> Result<Id> {
         let known = value.map(Tensor::concrete).transpose()?;
         let once = known.filter(|d| d.aval == *aval).map(|d| d.compact());
-        match once.filter(|d| d.aval.shape.numel() <= SMALL) {
+        match once.filter(|d| d.aval.shape.numel() <= MAX_CONSTANT) {
             Some(d) => Ok(self.builder.constant(d.literal()?).broadcast_to(&aval.shape).id()),
             None => Ok(self.builder.input("c", aval.clone()).id()),
         }

@@ -18,11 +18,11 @@ pub type Payload = Arc<dyn Any + Send + Sync>;
 #[derive(Clone)]
 pub(crate) struct Hook {
     function: Arc<Function>,
-    on: Arc<AtomicBool>,
+    active: Arc<AtomicBool>,
     payload: Option<Payload>,
 }
 
-/// Counts hooks of leaves that were added or removed.
+/// Number of hooks added to leaves, plus the number of hooks removed.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 /// Returns a counter that changes when a hook of a leaf is added or a hook is removed.
@@ -30,7 +30,7 @@ pub fn hooks_changed() -> u64 {
     CHANGES.load(Ordering::Relaxed)
 }
 
-/// Removes a hook.
+/// A handle of a hook, which can remove it.
 pub struct HookHandle(Arc<AtomicBool>);
 
 impl HookHandle {
@@ -43,7 +43,7 @@ impl HookHandle {
 
 /// Passes a gradient through hooks, in the order of registration.
 pub(crate) fn run_hooks<'h>(hooks: impl Iterator<Item = &'h Hook>, mut gradient: Tensor) -> Result<Tensor> {
-    for hook in hooks.filter(|h| h.on.load(Ordering::Relaxed)) {
+    for hook in hooks.filter(|h| h.active.load(Ordering::Relaxed)) {
         let Some(new) = (hook.function)(&gradient)? else { continue };
         if new.check()?.aval() != gradient.aval() {
             let why = message!("does not fit: the gradient is ", gradient.aval());
@@ -59,8 +59,8 @@ impl Tensor {
     /// Returns addresses that identify the active hooks of this leaf.
     pub fn hooks(&self) -> Vec<usize> {
         let hooks = self.as_cell().map_or_else(Vec::new, |cell| cell.hooks());
-        let on = hooks.iter().filter(|h| h.on.load(Ordering::Relaxed));
-        on.map(|h| Arc::as_ptr(&h.on) as usize).collect()
+        let active = hooks.iter().filter(|h| h.active.load(Ordering::Relaxed));
+        active.map(|h| Arc::as_ptr(&h.active) as usize).collect()
     }
 
     /// Returns the name of the operation that produced this tensor, if it was recorded.
@@ -103,7 +103,9 @@ impl Tensor {
                     hooks.filter_map(|(_, hook)| hook.payload.as_ref()).for_each(visit);
                 }
             }
-            Inner::Cell(cell) => cell.own_hooks(&mut |hook| hook.payload.iter().for_each(&mut *visit)),
+            Inner::Cell(cell) => {
+                cell.visit_unshared_hooks(&mut |hook| hook.payload.iter().for_each(&mut *visit))
+            }
             _ => {}
         }
     }
@@ -115,8 +117,8 @@ impl Tensor {
         payload: Option<Payload>,
         function: impl Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
     ) -> Result<HookHandle> {
-        let on = Arc::new(AtomicBool::new(true));
-        let hook = Hook { function: Arc::new(function), on: on.clone(), payload };
+        let active = Arc::new(AtomicBool::new(true));
+        let hook = Hook { function: Arc::new(function), active: active.clone(), payload };
         match &*self.check()?.0 {
             Inner::Data(_, Some(edge)) => {
                 lock(&edge.node.state).watched.get_or_insert_default().hooks.push((edge.out, hook));
@@ -131,6 +133,6 @@ impl Tensor {
                 return Err(Error::gradient(why).at(Location::caller()));
             }
         }
-        Ok(HookHandle(on))
+        Ok(HookHandle(active))
     }
 }

@@ -21,10 +21,10 @@ use gradus_ir::{Class, DType, Error, Kind, Result, Shape, Term, message, stop};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Largest number of positions computed directly, which is faster than running operations.
-const FEW: usize = 256;
+const MAX_DIRECT: usize = 256;
 
 /// The integers, ranges and new axes of an index, as one slice.
-pub(crate) struct Cut {
+pub(crate) struct BasicIndex {
     slice: Slice,
     flips: Vec<usize>,
     dims: Vec<usize>,
@@ -32,9 +32,9 @@ pub(crate) struct Cut {
     from: Vec<Option<usize>>,
 }
 
-impl Cut {
+impl BasicIndex {
     /// Splits a completed index into the slice and the remaining integer tensors with their axes.
-    pub(crate) fn of(shape: &Shape, entries: Vec<Ix>) -> Result<(Cut, Vec<(usize, Tensor)>)> {
+    pub(crate) fn of(shape: &Shape, entries: Vec<Ix>) -> Result<(BasicIndex, Vec<(usize, Tensor)>)> {
         let rank = shape.rank();
         let mut slice = Slice { start: vec![0; rank], stop: shape.to_vec(), step: vec![1; rank] };
         let (mut flips, mut dims, mut ids) = (Vec::new(), Vec::new(), Vec::new());
@@ -73,7 +73,7 @@ impl Cut {
             }
             axis += !new as usize;
         }
-        Ok((Cut { slice, flips, dims, from }, ids))
+        Ok((BasicIndex { slice, flips, dims, from }, ids))
     }
 
     /// Returns shape, strides and offset of the part in the given data.
@@ -124,7 +124,7 @@ impl Cut {
 /// Gathers slices at integer tensors, which broadcast together. Their axes replace the first indexed axis if
 /// the indexed axes are adjacent, else they come first.
 #[track_caller]
-fn advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
+fn gather_advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
     let shape = t.shape();
     let mut index: Vec<(usize, Tensor)> = Vec::new();
     for (axis, ids) in ids {
@@ -146,7 +146,7 @@ fn advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
     let order: Vec<isize> = axes.iter().chain(&rest).map(|&a| a as isize).collect();
     let merged: usize = axes.iter().map(|&a| shape[a]).product();
     let dims: Vec<usize> = [merged].into_iter().chain(rest.iter().map(|&a| shape[a])).collect();
-    let position = match merged_at_once(&shape, &index) {
+    let position = match merge_known_indices(&shape, &index) {
         Some(position) => position,
         None => {
             // Row-major position within the merged axes. An index out of range on one axis makes the position
@@ -155,7 +155,9 @@ fn advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
             for (axis, ids) in &index[1..] {
                 position = position * shape[*axis] as i64 + ids;
             }
-            index.iter().fold(position, |position, (axis, ids)| ids.guarded(shape[*axis], &position))
+            index
+                .iter()
+                .fold(position, |position, (axis, ids)| ids.mark_out_of_range(shape[*axis], &position))
         }
     };
     let taken = apply1(Take { axis: 0 }, &[&t.permute(order).reshape(dims), position.check()?]);
@@ -171,10 +173,10 @@ fn advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
 
 /// Computes the positions within the merged axes directly. Returns `None` unless the integers are few, known
 /// and of one shape.
-fn merged_at_once(shape: &Shape, index: &[(usize, Tensor)]) -> Option<Tensor> {
+fn merge_known_indices(shape: &Shape, index: &[(usize, Tensor)]) -> Option<Tensor> {
     let own = index[0].1.shape();
     let unfit = |ids: &Tensor| ids.shape() != own || !ids.device().is_cpu();
-    if own.numel() > FEW || trace::is_tracing() || index.iter().any(|(_, ids)| unfit(ids)) {
+    if own.numel() > MAX_DIRECT || trace::is_tracing() || index.iter().any(|(_, ids)| unfit(ids)) {
         return None;
     }
     let mut position = vec![0; own.numel()];
@@ -227,7 +229,7 @@ impl Tensor {
     /// Returns `position` where these traced ids are in range, else an invalid position that encodes the id
     /// for the error message.
     #[track_caller]
-    fn guarded(&self, extent: usize, position: &Tensor) -> Tensor {
+    fn mark_out_of_range(&self, extent: usize, position: &Tensor) -> Tensor {
         if self.is_traced() || !self.device().is_cpu() {
             self.ge(0).and(&self.lt(extent as i64)).select(position, &(self + out_of_range_marker(extent)))
         } else {
@@ -263,9 +265,9 @@ impl Tensor {
     #[track_caller]
     fn part(&self, entries: Vec<Ix>) -> Result<Tensor> {
         let shape = self.shape();
-        let (cut, ids) = Cut::of(&shape, complete(entries, &shape)?)?;
+        let (cut, ids) = BasicIndex::of(&shape, complete(entries, &shape)?)?;
         let view = cut.view(self);
-        if ids.is_empty() { Ok(view) } else { advanced(view, ids) }
+        if ids.is_empty() { Ok(view) } else { gather_advanced(view, ids) }
     }
 
     /// Returns `len` elements of an axis, from `start`.
@@ -323,7 +325,7 @@ impl Tensor {
     /// Gathers slices along an axis at integers.
     #[track_caller]
     pub fn index_select(&self, axis: isize, ids: &Tensor) -> Tensor {
-        match self.indexed(axis, ids) {
+        match self.resolve_index(axis, ids) {
             Ok((axis, ids)) => apply1(Take { axis }, &[self, &ids]),
             Err(e) => Tensor::refuse("index_select", &[self, ids], e),
         }
@@ -341,7 +343,10 @@ impl Tensor {
         {
             return few;
         }
-        match self.indexed(axis, index).and_then(|(axis, ids)| flat_positions(&self.shape(), axis, &ids)) {
+        match self
+            .resolve_index(axis, index)
+            .and_then(|(axis, ids)| flat_positions(&self.shape(), axis, &ids))
+        {
             Ok(at) => apply1(Take { axis: 0 }, &[&self.reshape([-1]), &at]),
             Err(e) => Tensor::refuse("gather", &[self, index], e),
         }
@@ -366,7 +371,7 @@ impl Tensor {
             return few;
         }
         let fitting = || {
-            let (axis, ids) = self.indexed(axis, index)?;
+            let (axis, ids) = self.resolve_index(axis, index)?;
             let (own, needed) = (source.check()?.shape(), ids.shape());
             if own.rank() != needed.rank() || own.iter().zip(&needed[..]).any(|(have, need)| have < need) {
                 let why = format!("must be at least those of the index, {needed}");
@@ -417,7 +422,7 @@ impl Tensor {
         source: &Tensor,
         combine: Option<Combine>,
     ) -> Tensor {
-        match self.indexed(axis, ids) {
+        match self.resolve_index(axis, ids) {
             Ok((axis, at)) => apply1(Scatter { axis, combine }, &[self, &at, &source.to_dtype(self.dtype())]),
             Err(e) => Tensor::refuse(name, &[self, ids, source], e),
         }
@@ -446,7 +451,7 @@ impl Tensor {
 
     /// Returns the resolved axis, and the ids counted from the front.
     #[track_caller]
-    fn indexed(&self, axis: isize, ids: &Tensor) -> Result<(usize, Tensor)> {
+    fn resolve_index(&self, axis: isize, ids: &Tensor) -> Result<(usize, Tensor)> {
         let axis = resolve(axis, self.check()?.rank())?;
         Ok((axis, ids.wrapped_ids(self.shape()[axis])?.on_device_of(self)))
     }
@@ -485,15 +490,15 @@ fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Result<Tensor> {
         return Err(Error::shape(format!("an index of extents {own}"), why));
     }
     // Computes few known positions directly.
-    if own.numel() <= FEW
+    if own.numel() <= MAX_DIRECT
         && !trace::is_tracing()
         && ids.device().is_cpu()
         && let Some(ids) = ids.with_data(|d| d.to_vec::<i64>().ok())
     {
         let (steps, mut at): (Vec<i64>, Vec<i64>) = (strides.iter().map(|&s| s as i64).collect(), ids);
-        let elsewhere: Vec<i64> = (0..own.rank()).map(|a| if a == axis { 0 } else { steps[a] }).collect();
+        let other_strides: Vec<i64> = (0..own.rank()).map(|a| if a == axis { 0 } else { steps[a] }).collect();
         at.iter_mut()
-            .zip(Offsets::new(&own, &elsewhere, 0))
+            .zip(Offsets::new(&own, &other_strides, 0))
             .for_each(|(at, other)| *at = *at * steps[axis] + other);
         return Ok(Tensor::from_slice(&at, own));
     }
@@ -503,9 +508,9 @@ fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Result<Tensor> {
         terms.reduce(|x, y| x + y).unwrap_or_else(|| ids.clone())
     };
     if ids.is_traced() {
-        return Ok(ids.guarded(shape[axis], &position(ids)));
+        return Ok(ids.mark_out_of_range(shape[axis], &position(ids)));
     }
-    // A region, so that the steps run in one pass over memory.
+    // A region, so that the operations run in one pass over memory.
     let args = vec![arg("axis", axis), arg("shape", shape.to_vec())];
     Ok(region1("positions", args, &[ids], |x| position(&x[0])))
 }

@@ -5,7 +5,7 @@
 //! function is an input of the graph; the gradient after the function is an output.
 
 use crate::cell::Cell;
-use crate::eager::backward::{Backward, mode};
+use crate::eager::backward::{Backward, recording_mode};
 use crate::eager::tape::is_step;
 use crate::hook::{Hook, run_hooks};
 use crate::tensor::{Inner, Tensor};
@@ -24,9 +24,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Default)]
 pub(crate) struct Leaves {
     /// If true, the function depends on which of its arguments require gradients.
-    asked: AtomicBool,
+    reads_requirements: AtomicBool,
     /// If true, gradients were computed.
-    pulled: AtomicBool,
+    differentiated: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -94,8 +94,8 @@ fn import_gradient(outside: Option<&Tensor>) -> Option<Tensor> {
 
 impl Leaves {
     /// Returns true if gradients were computed.
-    pub(crate) fn has_pulled(&self) -> bool {
-        self.pulled.load(Ordering::Relaxed)
+    pub(crate) fn is_differentiated(&self) -> bool {
+        self.differentiated.load(Ordering::Relaxed)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -103,7 +103,7 @@ impl Leaves {
     }
 
     /// Registers that a cell's gradient is about to be read or replaced.
-    fn touch(&self, cell: &Cell, reads: bool) {
+    fn register(&self, cell: &Cell, reads: bool) {
         let mut state = self.state();
         if state.cells.iter().any(|k| k.cell.is_same(cell)) {
             return;
@@ -125,8 +125,8 @@ impl Leaves {
 
     /// Restores the gradients that cells had before the trace.
     pub(crate) fn end(&self) {
-        for kept in self.state().cells.drain(..) {
-            kept.cell.set_grad(kept.before);
+        for entry in self.state().cells.drain(..) {
+            entry.cell.set_grad(entry.before);
         }
     }
 
@@ -147,9 +147,9 @@ impl Leaves {
 }
 
 /// Registers with the innermost trace, if any, that the gradient of a cell is read or replaced.
-pub(crate) fn touches(cell: &Cell, reads: bool) {
+pub(crate) fn register_access(cell: &Cell, reads: bool) {
     if let Some(trace) = innermost() {
-        trace.leaves.touch(cell, reads);
+        trace.leaves.register(cell, reads);
     }
 }
 
@@ -196,18 +196,18 @@ pub fn traced_gradients() -> Vec<TracedGradient> {
 
 /// Returns true if the innermost trace depends on which of its arguments require gradients.
 pub fn traced_requirements() -> bool {
-    innermost().is_some_and(|trace| trace.leaves.asked.load(Ordering::Relaxed))
+    innermost().is_some_and(|trace| trace.leaves.reads_requirements.load(Ordering::Relaxed))
 }
 
 /// Returns true if the innermost trace has computed gradients.
 pub fn traced_differentiates() -> bool {
-    innermost().is_some_and(|trace| trace.leaves.has_pulled())
+    innermost().is_some_and(|trace| trace.leaves.is_differentiated())
 }
 
 impl Traced {
     /// Returns true if gradients flow to or through this value.
     pub(crate) fn requires_grad(&self) -> bool {
-        self.trace.leaves.asked.store(true, Ordering::Relaxed);
+        self.trace.leaves.reads_requirements.store(true, Ordering::Relaxed);
         let ids: Vec<Id> = self.trace.targets().into_iter().map(|(_, t)| t.id).collect();
         // Most traces have no targets; then the graph is not searched.
         if ids.is_empty() {
@@ -232,9 +232,9 @@ impl Traced {
     }
 
     pub(crate) fn grad(&self) -> Option<Tensor> {
-        self.trace.leaves.asked.store(true, Ordering::Relaxed);
+        self.trace.leaves.reads_requirements.store(true, Ordering::Relaxed);
         let shown = |v: &mut ValueGradient| {
-            if v.leaf || v.collects || v.argument.is_none() { v.reads() } else { None }
+            if v.leaf || v.collects || v.argument.is_none() { v.read_gradient() } else { None }
         };
         self.trace.leaves.with(self.id, shown).flatten()
     }
@@ -242,7 +242,7 @@ impl Traced {
     pub(crate) fn set_grad(&self, grad: Option<&Tensor>) {
         self.trace.leaves.entry(self.id, |v| {
             if v.argument.is_some() && v.read.is_none() && grad.is_none() {
-                v.reads(); // registers the old gradient, so that clearing counts as a change
+                v.read_gradient(); // registers the old gradient, so that clearing counts as a change
             }
             v.grad = grad.map(|g| g.detach());
         });
@@ -288,7 +288,7 @@ impl Traced {
 impl ValueGradient {
     /// Returns the current gradient. The first read of an argument's gradient returns that of the outside
     /// tensor.
-    fn reads(&mut self) -> Option<Tensor> {
+    fn read_gradient(&mut self) -> Option<Tensor> {
         if let (None, None, Some((_, outside)), true) = (&self.read, &self.grad, &self.argument, self.leaf) {
             let before = import_gradient(outside.as_cell().and_then(|cell| cell.grad()).as_ref());
             self.grad.clone_from(&before);
@@ -300,7 +300,7 @@ impl ValueGradient {
 
 /// The destination of a gradient.
 #[derive(Clone)]
-enum Goal {
+enum Destination {
     Cell(Cell),
     Value(Id),
 }
@@ -308,21 +308,27 @@ enum Goal {
 impl Trace {
     /// Returns all values whose gradients are accumulated or observed. A cell that was written contributes
     /// several values.
-    fn targets(&self) -> Vec<(Goal, Target)> {
+    fn targets(&self) -> Vec<(Destination, Target)> {
         let mut all = Vec::new();
         for c in self.captures().iter() {
             let Some(cell) = c.tensor.as_cell().filter(|cell| cell.requires_grad()) else { continue };
-            all.extend(c.values().map(|id| (Goal::Cell(cell.clone()), Target { id, ends: true })));
+            all.extend(c.values().map(|id| (Destination::Cell(cell.clone()), Target { id, ends: true })));
         }
         let state = self.leaves.state();
-        all.extend(state.values.iter().map(|v| (Goal::Value(v.id), Target { id: v.id, ends: v.leaf })));
+        all.extend(
+            state.values.iter().map(|v| (Destination::Value(v.id), Target { id: v.id, ends: v.leaf })),
+        );
         all
     }
 
     /// Computes the gradients of these targets and passes them through their hooks.
-    fn pulled(self: &Arc<Trace>, roots: &[(Id, Id)], targets: &[Target]) -> Result<Vec<Option<Tensor>>> {
-        self.leaves.asked.store(true, Ordering::Relaxed);
-        self.leaves.pulled.store(true, Ordering::Relaxed);
+    fn compute_gradients(
+        self: &Arc<Trace>,
+        roots: &[(Id, Id)],
+        targets: &[Target],
+    ) -> Result<Vec<Option<Tensor>>> {
+        self.leaves.reads_requirements.store(true, Ordering::Relaxed);
+        self.leaves.differentiated.store(true, Ordering::Relaxed);
         let found = gradients_in(&self.builder, roots, targets, |k, g| {
             let hooks = self.leaves.with(targets[k].id, |v| v.hooks.clone()).unwrap_or_default();
             if hooks.is_empty() {
@@ -335,7 +341,7 @@ impl Trace {
 }
 
 /// Returns a gradient as a result of the pass: a constant unless `create_graph` is set.
-fn kept(g: Tensor, how: Backward) -> Tensor {
+fn constant_unless_recorded(g: Tensor, how: Backward) -> Tensor {
     if how.create_graph { g } else { g.stop_gradient() }
 }
 
@@ -348,43 +354,43 @@ fn sum(slot: Option<Tensor>, g: Tensor) -> Tensor {
 
 /// Runs a backward pass inside a trace.
 pub(crate) fn backward(root: &Traced, seed: &Tensor, how: Backward) -> Result<()> {
-    let (trace, _mode) = (&root.trace, mode(how));
+    let (trace, _mode) = (&root.trace, recording_mode(how));
     let targets = trace.targets();
     let roots = [(root.id, trace.read(seed)?)];
     let wanted: Vec<Target> = targets.iter().map(|(_, t)| *t).collect();
-    let mut found: Vec<(Goal, Tensor)> = Vec::new();
-    for ((goal, _), g) in targets.into_iter().zip(trace.pulled(&roots, &wanted)?) {
+    let mut found: Vec<(Destination, Tensor)> = Vec::new();
+    for ((destination, _), g) in targets.into_iter().zip(trace.compute_gradients(&roots, &wanted)?) {
         let Some(g) = g else { continue };
-        match (&goal, found.last_mut()) {
-            (Goal::Cell(cell), Some((Goal::Cell(last), total))) if last.is_same(cell) => {
+        match (&destination, found.last_mut()) {
+            (Destination::Cell(cell), Some((Destination::Cell(last), total))) if last.is_same(cell) => {
                 *total = &*total + &g
             }
-            _ => found.push((goal, g)),
+            _ => found.push((destination, g)),
         }
     }
     if found.is_empty() {
         return Err(Error::gradient("nothing here requires gradients: no parameter was used"));
     }
     let mut all = Vec::new();
-    for (goal, g) in found {
-        let seen = match &goal {
-            Goal::Cell(cell) => run_hooks(cell.hooks().iter(), g)?,
-            Goal::Value(_) => g,
+    for (destination, g) in found {
+        let seen = match &destination {
+            Destination::Cell(cell) => run_hooks(cell.hooks().iter(), g)?,
+            Destination::Value(_) => g,
         };
-        let g = kept(seen, how);
+        let g = constant_unless_recorded(seen, how);
         g.check()?;
-        all.push((goal, g));
+        all.push((destination, g));
     }
-    for (goal, g) in all {
-        match goal {
-            Goal::Cell(cell) => {
-                trace.leaves.touch(&cell, true);
+    for (destination, g) in all {
+        match destination {
+            Destination::Cell(cell) => {
+                trace.leaves.register(&cell, true);
                 cell.set_grad(Some(sum(cell.grad(), g)));
             }
-            Goal::Value(id) => {
+            Destination::Value(id) => {
                 let goes_on = |v: &mut ValueGradient| v.collects || v.argument.is_some();
                 if trace.leaves.with(id, goes_on) == Some(true) {
-                    let total = sum(trace.leaves.with(id, ValueGradient::reads).flatten(), g);
+                    let total = sum(trace.leaves.with(id, ValueGradient::read_gradient).flatten(), g);
                     trace.leaves.with(id, |v| v.grad = Some(total));
                 }
             }
@@ -400,7 +406,7 @@ pub(crate) fn grad(
     wrt: &[&Tensor],
     how: Backward,
 ) -> Result<Vec<Option<Tensor>>> {
-    let _mode = mode(how);
+    let _mode = recording_mode(how);
     let mut targets = Vec::new();
     for (i, t) in wrt.iter().enumerate() {
         if !t.check()?.requires_grad() {
@@ -410,7 +416,7 @@ pub(crate) fn grad(
                 "` does not require gradients"
             )));
         }
-        targets.extend(trace.known(t).into_iter().map(|id| (i, Target { id, ends: false })));
+        targets.extend(trace.values_of(t).into_iter().map(|id| (i, Target { id, ends: false })));
     }
     // Adds values with hooks as targets, so that their hooks receive the gradients that flow through them.
     let between: Vec<Id> =
@@ -422,7 +428,7 @@ pub(crate) fn grad(
     }
     let wanted: Vec<Target> = targets.iter().map(|(_, t)| *t).collect();
     let mut grads: Vec<Option<Tensor>> = vec![None; wrt.len()];
-    for ((i, _), g) in targets.iter().zip(trace.pulled(&roots, &wanted)?) {
+    for ((i, _), g) in targets.iter().zip(trace.compute_gradients(&roots, &wanted)?) {
         if let (Some(slot), Some(g)) = (grads.get_mut(*i), g) {
             *slot = Some(sum(slot.take(), g));
         }
@@ -430,7 +436,7 @@ pub(crate) fn grad(
     for (slot, t) in grads.iter_mut().zip(wrt) {
         let hooks = t.as_cell().map_or_else(Vec::new, |cell| cell.hooks());
         let seen = slot.take().map(|g| run_hooks(hooks.iter(), g)).transpose()?;
-        *slot = seen.map(|g| kept(g, how));
+        *slot = seen.map(|g| constant_unless_recorded(g, how));
     }
     Ok(grads)
 }

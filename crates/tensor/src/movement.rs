@@ -47,7 +47,7 @@ impl<T: Dims + ?Sized> Dims for &T {
 }
 
 /// Replaces -1 in the extents of a reshape by the extent that fits the number of elements.
-fn filled(dims: &[i64], numel: usize) -> Result<Shape> {
+fn infer_extent(dims: &[i64], numel: usize) -> Result<Shape> {
     let unknown = dims.iter().filter(|&&d| d == -1).count();
     if unknown > 1 || dims.iter().any(|&d| d < -1) {
         return Err(Error::value(
@@ -93,7 +93,7 @@ impl Tensor {
     /// Reshapes in row-major order; one extent may be -1. Copies only if the layout requires it.
     #[track_caller]
     pub fn reshape(&self, dims: impl Dims) -> Tensor {
-        match filled(&dims.dims(), self.numel()) {
+        match infer_extent(&dims.dims(), self.numel()) {
             _ if self.error().is_some() => self.clone(),
             Ok(shape) if shape == self.shape() => self.clone(),
             Ok(shape) => {

@@ -16,7 +16,7 @@ use std::panic::Location;
 /// Promotes an operand to a dtype that the op supports: booleans to integers, integers to floats. Division is
 /// always of floats.
 #[track_caller]
-fn fit(op: &'static Pointwise, t: Tensor) -> Tensor {
+fn promote_for(op: &'static Pointwise, t: Tensor) -> Tensor {
     let (dtype, divides) = (t.dtype(), std::ptr::eq(op, &table::div));
     if dtype.is_differentiable() || (op.takes(dtype) && !divides) {
         t
@@ -40,7 +40,7 @@ pub(crate) fn unary(op: &'static Pointwise, x: &Tensor) -> Tensor {
     if dtype.is_complex() && std::ptr::eq(op, &table::abs) {
         return x.real().hypot(&x.imag());
     }
-    if dtype.is_differentiable() { apply1(op, &[x]) } else { apply1(op, &[&fit(op, x.clone())]) }
+    if dtype.is_differentiable() { apply1(op, &[x]) } else { apply1(op, &[&promote_for(op, x.clone())]) }
 }
 
 #[track_caller]
@@ -50,7 +50,7 @@ pub(crate) fn binary(op: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
         return t;
     }
     match unify(op.name, a, b) {
-        Ok((a, b)) => apply1(op, &[&fit(op, a), &fit(op, b)]),
+        Ok((a, b)) => apply1(op, &[&promote_for(op, a), &promote_for(op, b)]),
         Err(failed) => failed,
     }
 }
@@ -62,7 +62,7 @@ fn ternary(op: &'static Pointwise, [a, b, c]: [&Tensor; 3]) -> Tensor {
         let (a, b) = unify(op.name, a, b.into())?;
         let (a, c) = unify(op.name, &a, c.into())?;
         let (b, c) = unify(op.name, &b, (&c).into())?;
-        Ok([a, b, c].map(|t| fit(op, t)))
+        Ok([a, b, c].map(|t| promote_for(op, t)))
     };
     match all() {
         Ok([a, b, c]) => apply1(op, &[&a, &b, &c]),
@@ -77,7 +77,7 @@ pub fn pointwise(op: &'static Pointwise, operands: &[Arg<'_>]) -> Tensor {
     match *operands {
         [Arg::Tensor(x)] if op.arity == 1 => unary(op, x),
         [Arg::Tensor(a), b] if op.arity == 2 => binary(op, a, b),
-        [number, Arg::Tensor(b)] if op.arity == 2 => number_and(op, number, b),
+        [number, Arg::Tensor(b)] if op.arity == 2 => binary_number_first(op, number, b),
         [Arg::Tensor(a), Arg::Tensor(b), Arg::Tensor(c)] if op.arity == 3 => ternary(op, [a, b, c]),
         _ => {
             let why = format!("takes {} operands, of which one must be a tensor", op.arity);
@@ -89,7 +89,7 @@ pub fn pointwise(op: &'static Pointwise, operands: &[Arg<'_>]) -> Tensor {
 #[track_caller]
 fn logical(op: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
     match unify(op.name, a, b) {
-        Ok((a, b)) => apply1(op, &[&a.truth(), &b.truth()]),
+        Ok((a, b)) => apply1(op, &[&a.to_bool(), &b.to_bool()]),
         Err(failed) => failed,
     }
 }
@@ -160,12 +160,12 @@ macro_rules! number_first {
         impl $trait<&Tensor> for $number {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: &Tensor) -> Tensor { number_and(&table::$op, self.into(), other) }
+            fn $method(self, other: &Tensor) -> Tensor { binary_number_first(&table::$op, self.into(), other) }
         }
         impl $trait<Tensor> for $number {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: Tensor) -> Tensor { number_and(&table::$op, self.into(), &other) }
+            fn $method(self, other: Tensor) -> Tensor { binary_number_first(&table::$op, self.into(), &other) }
         }
     )*)*};
 }
@@ -173,9 +173,9 @@ macro_rules! number_first {
 /// Applies an op to a number and a tensor. Unifies them with the tensor first, then applies the op in the
 /// written order.
 #[track_caller]
-fn number_and(op: &'static Pointwise, number: Arg<'_>, t: &Tensor) -> Tensor {
+fn binary_number_first(op: &'static Pointwise, number: Arg<'_>, t: &Tensor) -> Tensor {
     match unify(op.name, t, number) {
-        Ok((t, number)) => apply1(op, &[&fit(op, number), &fit(op, t)]),
+        Ok((t, number)) => apply1(op, &[&promote_for(op, number), &promote_for(op, t)]),
         Err(failed) => failed,
     }
 }
@@ -234,7 +234,7 @@ macro_rules! in_place {
                 #[doc = $doc]
                 #[track_caller]
                 pub fn $method<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
-                    self.updated(&table::$op, other.into())
+                    self.update_in_place(&table::$op, other.into())
                 }
             )*
         }
@@ -249,7 +249,7 @@ in_place! {
 
 impl Tensor {
     #[track_caller]
-    fn updated(&self, op: &'static Pointwise, other: Arg<'_>) -> Tensor {
+    fn update_in_place(&self, op: &'static Pointwise, other: Arg<'_>) -> Tensor {
         if self.as_cell().is_none() {
             return binary(op, self, other);
         }
@@ -293,12 +293,12 @@ impl Tensor {
     /// Returns true for elements that are zero.
     #[track_caller]
     pub fn logical_not(&self) -> Tensor {
-        self.truth().not()
+        self.to_bool().not()
     }
 
     /// Converts to booleans: true for elements that are non-zero.
     #[track_caller]
-    fn truth(&self) -> Tensor {
+    fn to_bool(&self) -> Tensor {
         if self.error().is_some() { self.clone() } else { self.to_dtype(DType::Bool) }
     }
 
@@ -320,7 +320,7 @@ impl Tensor {
             Ok(pair) => pair,
             Err(failed) => return failed,
         };
-        let condition = self.truth();
+        let condition = self.to_bool();
         // Broadcasts the condition and the branches to each other without changing the dtype of the branches.
         let Some(shape) = condition.shape().broadcast(&yes.shape()) else {
             let what = format!("extents {} and {}", condition.shape(), yes.shape());

@@ -47,7 +47,7 @@ fn array(data: &Data, separator: &str, indent: usize, digits: Option<usize>) -> 
         return if shape.rank() == 1 { "[]".to_string() } else { format!("[], shape={shape}") };
     }
     let shown = shown(shape, shape.numel() <= MAX_SHOWN);
-    let words = match data.carried(Some(&offsets(&data, &shown))) {
+    let words = match data.to_carrier(Some(&offsets(&data, &shown))) {
         Ok(elements) => number::words(&elements, data.aval.dtype, digits),
         Err(e) => return e.to_string(),
     };

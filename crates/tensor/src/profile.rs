@@ -1,7 +1,7 @@
 //! Times of the steps of one run: as a table with the device's peak rates, and as a trace file.
 
 use crate::device::Device;
-use crate::eager::execute::Ready;
+use crate::eager::execute::AnyExecutable;
 use gradus_cpu::amount;
 use gradus_device::{Roofline, Work};
 use std::fmt::Write;
@@ -28,7 +28,7 @@ pub struct TimedStep {
 }
 
 impl Timeline {
-    pub(crate) fn new(ready: &Ready, times: &[Duration], device: Device) -> Timeline {
+    pub(crate) fn new(ready: &AnyExecutable, times: &[Duration], device: Device) -> Timeline {
         let steps = ready.steps().into_iter().zip(ready.costs()).enumerate();
         let took = |i: usize| times.get(i).copied().unwrap_or_default();
         let step = |(i, (title, work))| TimedStep { title, work, took: took(i) };

@@ -48,7 +48,7 @@ fn normal(bits: &Tensor) -> Tensor {
 }
 
 /// Largest number of elements drawn directly, which is faster than looking up a program.
-const FEW: usize = 256;
+const MAX_DIRECT: usize = 256;
 
 /// Converts one word as [`uniform`] does.
 fn uniform_of(word: &u32) -> f32 {
@@ -115,7 +115,7 @@ impl Generator {
 
     /// Draws few numbers directly, one per word. Returns `None` in every other case, errors included.
     fn draw_few<T: Element>(&self, shape: &Shape, of: impl Fn(&[u32]) -> Vec<T>) -> Option<Tensor> {
-        let n = shape.checked_numel().filter(|n| *n <= FEW && Device::default().is_cpu())?;
+        let n = shape.checked_numel().filter(|n| *n <= MAX_DIRECT && Device::default().is_cpu())?;
         let state = self.advance_by(n, None)?;
         let mut words = Vec::with_capacity(n);
         philox::fill_bits(state, |word| words.push(word), n);

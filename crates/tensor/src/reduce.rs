@@ -12,7 +12,7 @@ use gradus_ir::ops::{Combine, Op, reduce};
 use gradus_ir::{Class, DType, Error, Shape};
 
 /// Returns the shape with extent 1 on the reduced axes.
-fn kept(shape: &Shape, axes: &[usize]) -> Shape {
+fn keepdim_shape(shape: &Shape, axes: &[usize]) -> Shape {
     let reduced = gradus_ir::axis_mask(axes, shape.rank());
     shape.iter().zip(reduced).map(|(&d, reduced)| if reduced { 1 } else { d }).collect()
 }
@@ -29,7 +29,7 @@ fn reduce(
     match axes.resolve(shape.rank()) {
         _ if x.error().is_some() => x.clone(),
         Ok(axes) => {
-            let to = kept(&shape, &axes);
+            let to = keepdim_shape(&shape, &axes);
             let y = apply1(op(axes), &[x]);
             if keepdim { y.reshape(to) } else { y }
         }
@@ -92,20 +92,20 @@ impl Tensor {
 
     /// Converts booleans to `u8`, which can be compared.
     #[track_caller]
-    fn ordered(&self) -> Tensor {
+    fn comparable(&self) -> Tensor {
         if self.dtype() == DType::Bool { self.to_dtype(DType::U8) } else { self.clone() }
     }
 
     /// Position of the first maximum along an axis; the first NaN counts as the maximum.
     #[track_caller]
     pub fn argmax(&self, axis: isize) -> Tensor {
-        self.ordered().along("argmax", axis, |axis| reduce::ArgMax { axis })
+        self.comparable().along("argmax", axis, |axis| reduce::ArgMax { axis })
     }
 
     /// Position of the first minimum along an axis; the first NaN counts as the minimum.
     #[track_caller]
     pub fn argmin(&self, axis: isize) -> Tensor {
-        self.ordered().along("argmin", axis, |axis| reduce::ArgMin { axis })
+        self.comparable().along("argmin", axis, |axis| reduce::ArgMin { axis })
     }
 
     /// Returns a scalar as a vector of one element, if its axis is written as 0 or -1.
@@ -154,11 +154,11 @@ impl Tensor {
     /// Sorts along an axis. Returns the elements and their original positions; stable, NaN counts as largest.
     #[track_caller]
     pub fn sort(&self, axis: isize, descending: bool) -> (Tensor, Tensor) {
-        self.in_order("sort", axis, descending, None)
+        self.sort_along("sort", axis, descending, None)
     }
 
     #[track_caller]
-    fn in_order(
+    fn sort_along(
         &self,
         name: &'static str,
         axis: isize,
@@ -166,7 +166,7 @@ impl Tensor {
         first: Option<usize>,
     ) -> (Tensor, Tensor) {
         if let Some(line) = self.as_vector(axis) {
-            let (values, positions) = line.in_order(name, 0, descending, first);
+            let (values, positions) = line.sort_along(name, 0, descending, first);
             return (values.squeeze(0isize), positions.squeeze(0isize));
         }
         match resolve(axis, self.rank()) {
@@ -200,15 +200,15 @@ impl Tensor {
             let e = Tensor::refuse("topk", &[self], Error::value(format!("k = {k}"), why));
             return (e.clone(), e);
         }
-        if let Some(few) = self.few_topk(k, axis, largest) {
+        if let Some(few) = self.small_topk(k, axis, largest) {
             return few;
         }
-        self.in_order("topk", axis, largest, Some(k).filter(|k| extent.is_ok_and(|n| *k < n)))
+        self.sort_along("topk", axis, largest, Some(k).filter(|k| extent.is_ok_and(|n| *k < n)))
     }
 
-    /// Computes `topk` along the last axis directly if there are at most `FEW` elements. Returns `None` if there are
-    /// more, if the device or dtype is not supported, or if a gradient or trace would be recorded.
-    fn few_topk(&self, k: usize, axis: isize, largest: bool) -> Option<(Tensor, Tensor)> {
+    /// Computes `topk` along the last axis directly if there are at most `MAX_DIRECT` elements. Returns `None` if there
+    /// are more, if the device or dtype is not supported, or if a gradient or trace would be recorded.
+    fn small_topk(&self, k: usize, axis: isize, largest: bool) -> Option<(Tensor, Tensor)> {
         let last = resolve(axis, self.rank()).ok()? + 1 == self.rank();
         if !last || trace::is_tracing() || (self.requires_grad() && tape::is_grad_enabled()) {
             return None;
@@ -224,12 +224,12 @@ impl Tensor {
 }
 
 /// Largest number of elements that are sorted directly.
-const FEW: usize = 256;
+const MAX_DIRECT: usize = 256;
 
 /// Returns the first `k` of each row in the order of `Sort`, and their positions.
 fn first_of_rows<T: Element + PartialOrd>(d: &Data, k: usize, largest: bool) -> Option<(Tensor, Tensor)> {
     let (&n, outer) = d.aval.shape.split_last()?;
-    if n == 0 || d.aval.shape.numel() > FEW {
+    if n == 0 || d.aval.shape.numel() > MAX_DIRECT {
         return None;
     }
     let all = d.to_vec::<T>().ok()?;

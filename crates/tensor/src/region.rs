@@ -5,7 +5,7 @@
 
 use crate::eager::apply::try_apply;
 use crate::eager::call_cache;
-use crate::eager::plan::Bounded;
+use crate::eager::plan::BoundedCache;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_body};
 use gradus_ir::attr::{Attr, AttrField};
@@ -24,7 +24,7 @@ pub fn arg(name: &str, value: impl AttrField) -> (String, Attr) {
 
 type Key = (&'static str, Args, Vec<Aval>);
 
-static REGIONS: Bounded<Key, Op> = Bounded::new();
+static REGIONS: BoundedCache<Key, Op> = BoundedCache::new();
 
 /// Calls a function of the operands as one region.
 ///
@@ -66,7 +66,7 @@ pub fn region1_with_grad<G: Outputs>(
 ) -> Tensor {
     first(cached(name, args, ins, f, |call| {
         let traced = trace_rule(&call.body, call.body.output_avals(), |x, y, g| grad(x, &y[0], &g[0]))?;
-        Ok(call.with_grad(closed(name, traced)?))
+        Ok(call.with_grad(require_closed(name, traced)?))
     }))
 }
 
@@ -95,7 +95,7 @@ fn cached<R: Outputs>(
         avals.extend(t.check()?.aval());
     }
     let make = || {
-        let body = closed(name, trace_body(&avals, f)?)?;
+        let body = require_closed(name, trace_body(&avals, f)?)?;
         let op = Op::from(finish(Call::new(name, args.clone(), body))?);
         Ok(((name, args.clone(), avals.clone()), op))
     };
@@ -109,7 +109,7 @@ fn cached<R: Outputs>(
 }
 
 /// Returns the graph of a function that reads only its operands, or an error.
-fn closed(name: &str, traced: TracedFunction) -> Result<Arc<Graph>> {
+fn require_closed(name: &str, traced: TracedFunction) -> Result<Arc<Graph>> {
     if traced.captured.is_empty() {
         return Ok(traced.graph);
     }

@@ -1,11 +1,11 @@
 //! Tracing: runs a function on graph nodes instead of data, and returns the graph.
 //!
-//! An operation is recorded in the youngest trace that one of its operands belongs to. Values from outside
+//! An operation is recorded in the innermost trace that one of its operands belongs to. Values from outside
 //! follow one rule: **cells, and nodes of an enclosing trace, become extra inputs; any other data becomes a
 //! constant**. A cell written during a trace becomes an extra output.
 
 use crate::cell::Cell;
-use crate::eager::plan::called;
+use crate::eager::plan::call_name;
 use crate::leaves::Leaves;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::graph::{Id, Line, Origin};
@@ -26,7 +26,9 @@ pub(crate) struct Traced {
 /// A graph being traced.
 pub(crate) struct Trace {
     pub(crate) builder: Builder,
-    age: u64,
+    /// Number of traces begun before this one: an inner trace has a larger number than those around it.
+    number: u64,
+    /// False once the function has returned.
     open: AtomicBool,
     /// If true, nodes remember their source lines. Nodes of a composite do not: errors name its caller's
     /// line.
@@ -46,7 +48,7 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    fn now(&self) -> Id {
+    fn current(&self) -> Id {
         self.written.last().copied().unwrap_or(self.input)
     }
 
@@ -121,7 +123,7 @@ pub fn traces_begun() -> u64 {
 impl Tensor {
     /// Returns true if this is a value of a trace that began after [`traces_begun`] returned `begun`.
     pub fn is_traced_since(&self, begun: u64) -> bool {
-        matches!(&*self.0, Inner::Node(n) if n.trace.age >= begun)
+        matches!(&*self.0, Inner::Node(n) if n.trace.number >= begun)
     }
 }
 
@@ -140,7 +142,7 @@ pub(crate) fn for_operands(ins: &[&Tensor]) -> Option<Arc<Trace>> {
             _ => None,
         };
         if let Some(trace) = trace
-            && youngest.as_ref().is_none_or(|y| y.age < trace.age)
+            && youngest.as_ref().is_none_or(|y| y.number < trace.number)
         {
             youngest = Some(trace);
         }
@@ -164,7 +166,7 @@ impl Trace {
             Inner::Node(n) if !n.trace.open.load(Ordering::Relaxed) => {
                 Err(Error::trace("a value of a finished trace cannot be used"))
             }
-            Inner::Node(n) if n.trace.age > self.age => {
+            Inner::Node(n) if n.trace.number > self.number => {
                 Err(Error::trace("a value of an inner trace cannot be used outside of it"))
             }
             Inner::Node(n) => Ok(self.capture(t, &n.aval)),
@@ -189,9 +191,9 @@ impl Trace {
     fn capture(&self, t: &Tensor, aval: &Aval) -> Id {
         let mut captures = self.captures();
         if let Some(c) = captures.iter().find(|c| c.tensor.is_same(t)) {
-            return c.now();
+            return c.current();
         }
-        let input = self.builder.input(without_name(t), aval.clone()).id();
+        let input = self.builder.input(default_input_name(t), aval.clone()).id();
         captures.push(Capture { tensor: t.clone(), input, written: Vec::new() });
         input
     }
@@ -214,11 +216,11 @@ impl Trace {
             Inner::Cell(c) => c.name().map(|name| name.to_string()).or_else(|| self.leaves.gradient_name(t)),
             _ => None,
         };
-        name.unwrap_or_else(|| without_name(t).to_string())
+        name.unwrap_or_else(|| default_input_name(t).to_string())
     }
 
     /// Returns the values that a tensor has had in this trace, if it was read here.
-    pub(crate) fn known(&self, t: &Tensor) -> Vec<Id> {
+    pub(crate) fn values_of(&self, t: &Tensor) -> Vec<Id> {
         match &*t.0 {
             Inner::Node(n) if std::ptr::eq(&*n.trace, self) => vec![n.id],
             _ => self.captures().iter().filter(|c| c.tensor.is_same(t)).flat_map(Capture::values).collect(),
@@ -238,7 +240,7 @@ impl Trace {
         let ids = ins.iter().map(|t| self.read(t)).collect::<Result<Vec<Id>>>()?;
         let origin = self.keeps_lines.then(|| {
             let operands = ins.iter().filter_map(|t| t.aval()).collect();
-            Origin::new(called(&op), operands, location, current_line())
+            Origin::new(call_name(&op), operands, location, current_line())
         });
         let (node, outs) = self.builder.from_origin(&origin, || self.builder.try_apply_ids(op, ids))?;
         Ok((0..outs).map(|out| self.node(Id { node, out })).collect())
@@ -246,7 +248,7 @@ impl Trace {
 }
 
 /// Returns the name of the input for a captured tensor that has no name.
-fn without_name(t: &Tensor) -> &'static str {
+fn default_input_name(t: &Tensor) -> &'static str {
     if t.is_cell() { "cell" } else { "outer" }
 }
 
@@ -274,7 +276,7 @@ fn with_gradient_to(leaf: &Tensor, value: &Tensor) -> Result<Tensor> {
 /// Returns true if the innermost trace has written this cell. The cell itself still holds the value from
 /// before the write.
 pub fn is_rewritten(t: &Tensor) -> bool {
-    innermost().is_some_and(|trace| trace.known(t).len() > 1)
+    innermost().is_some_and(|trace| trace.values_of(t).len() > 1)
 }
 
 /// Swaps a cell's value: immediately, or as part of the innermost trace.
@@ -287,7 +289,9 @@ pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor, stays: bo
     trace.capture(&Tensor::new(Inner::Cell(cell.attached())), &own);
     // A leaf stores a value without history. With `stays`, gradients of the value flow to the leaf.
     let value = match cell.attached().requires_grad() {
-        true if stays && !trace.leaves.has_pulled() => with_gradient_to(tensor, &value.stop_gradient())?,
+        true if stays && !trace.leaves.is_differentiated() => {
+            with_gradient_to(tensor, &value.stop_gradient())?
+        }
         true => value.stop_gradient(),
         false => value.clone(),
     };
@@ -299,9 +303,9 @@ pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor, stays: bo
 }
 
 /// Closes the trace when dropped, also during unwinding.
-struct Open(Arc<Trace>);
+struct OpenTrace(Arc<Trace>);
 
-impl Drop for Open {
+impl Drop for OpenTrace {
     fn drop(&mut self) {
         self.0.open.store(false, Ordering::Relaxed);
         self.0.leaves.end();
@@ -347,7 +351,7 @@ impl Outputs for (Tensor, Tensor, Tensor) {
 
 /// Traces a function at these input types. Captured tensors are returned separately.
 pub fn trace_function<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) -> Result<TracedFunction> {
-    traced(ins, f, Style { names: &[], keeps_lines: true, named: false })
+    run_traced(ins, f, TraceStyle { names: &[], keeps_lines: true, named: false })
 }
 
 /// As [`trace_function`], with these names of the function's own inputs; captured cells keep their names
@@ -358,29 +362,29 @@ pub fn trace_function_named<R: Outputs>(
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<TracedFunction> {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    traced(ins, f, Style { names: &names, keeps_lines: true, named: true })
+    run_traced(ins, f, TraceStyle { names: &names, keeps_lines: true, named: true })
 }
 
 /// Traces the body of a composite, without source lines.
 pub(crate) fn trace_body<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) -> Result<TracedFunction> {
-    traced(ins, f, Style { names: &[], keeps_lines: false, named: false })
+    run_traced(ins, f, TraceStyle { names: &[], keeps_lines: false, named: false })
 }
 
 /// The names and source lines that a trace records.
-struct Style<'a> {
+struct TraceStyle<'a> {
     names: &'a [&'a str],
     keeps_lines: bool,
     named: bool,
 }
 
-fn traced<R: Outputs>(
+fn run_traced<R: Outputs>(
     ins: &[Aval],
     f: impl FnOnce(&[Tensor]) -> R,
-    style: Style<'_>,
+    style: TraceStyle<'_>,
 ) -> Result<TracedFunction> {
     let trace = Arc::new(Trace {
         builder: Builder::new(),
-        age: BEGUN.fetch_add(1, Ordering::Relaxed),
+        number: BEGUN.fetch_add(1, Ordering::Relaxed),
         open: AtomicBool::new(true),
         keeps_lines: style.keeps_lines,
         named: style.named,
@@ -396,7 +400,7 @@ fn traced<R: Outputs>(
         .map(|(i, a)| trace.node(trace.builder.input(&name(i), a.clone()).id()))
         .collect();
     TRACES.with(|t| t.borrow_mut().push(trace.clone()));
-    let open = Open(trace.clone());
+    let open = OpenTrace(trace.clone());
     let outputs = f(&inputs).outputs();
     let mut ids = outputs.iter().map(|t| trace.read(t)).collect::<Result<Vec<Id>>>()?;
     if trace.named {
@@ -405,7 +409,7 @@ fn traced<R: Outputs>(
     drop(open);
     let captures = std::mem::take(&mut *trace.captures());
     let written: Vec<&Capture> = captures.iter().filter(|c| !c.written.is_empty()).collect();
-    ids.extend(written.iter().map(|c| c.now()));
+    ids.extend(written.iter().map(|c| c.current()));
     let graph = Arc::new(trace.builder.finish_ids(&ids)?);
     let written = written.iter().map(|c| c.tensor.clone()).collect();
     Ok(TracedFunction { graph, written, captured: captures.into_iter().map(|c| c.tensor).collect() })

@@ -124,7 +124,7 @@ impl TracedFn {
     #[track_caller]
     fn tangents(&self, given: &[&Tensor]) -> Result<Vec<Tensor>> {
         let expected: Vec<Aval> = self.wrt().iter().filter_map(|&i| self.operands[i].aval()).collect();
-        matching("tangents", &expected, given)
+        check_types("tangents", &expected, given)
     }
 
     /// Checks the cotangents: one for each differentiable output.
@@ -132,7 +132,7 @@ impl TracedFn {
     fn cotangents(&self, given: &[&Tensor]) -> Result<Vec<Tensor>> {
         let outs: Vec<Aval> =
             self.graph.output_avals().into_iter().filter(|a| a.dtype.is_differentiable()).collect();
-        matching("cotangents", &outs, given)
+        check_types("cotangents", &outs, given)
     }
 }
 
@@ -177,7 +177,7 @@ fn apply_writes(avals: &[Aval], operands: &mut Vec<Tensor>, traced: TracedFuncti
 
 /// Returns an error if the types differ from those expected.
 #[track_caller]
-fn matching(what: &str, expected: &[Aval], given: &[&Tensor]) -> Result<Vec<Tensor>> {
+fn check_types(what: &str, expected: &[Aval], given: &[&Tensor]) -> Result<Vec<Tensor>> {
     let mut found = Vec::new();
     for t in given {
         found.extend(t.check()?.aval());

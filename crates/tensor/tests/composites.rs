@@ -28,7 +28,7 @@ fn convolutions_that_do_not_fit() {
     let plain = ConvOptions::default();
     says(
         &conv1d(&x, &w, None, &plain),
-        &["conv1d: 4 channels of the input must be 1 groups of 3", "f32[1,4,5]"],
+        &["conv1d: 4 channels of the input must equal groups × channels of the window, 1 × 3", "f32[1,4,5]"],
     );
     says(
         &conv2d(&x, &w, None, &plain),
@@ -62,11 +62,14 @@ fn pools_that_do_not_fit_and_edges() {
     let plain = MaxPoolOptions::default();
     says(
         &max_pool1d(&x, 6, &plain),
-        &["max_pool1d: a window reaching 6", "does not fit extent 5", "f32[2,5]"],
+        &["max_pool1d: a window that spans 6 elements", "does not fit extent 5", "f32[2,5]"],
     );
     says(&max_pool3d(&x, 2, &plain), &["max_pool3d: shape [2,5] has too few axes"]);
     let odd = MaxPoolOptions { padding: 2.into(), ..plain.clone() };
-    says(&max_pool1d(&x, 2, &odd), &["padding 2 on spatial axis 0 must be at most half the window"]);
+    says(
+        &max_pool1d(&x, 2, &odd),
+        &["padding 2 on spatial axis 0 must be at most half of the 2 elements that a window spans"],
+    );
     says(&adaptive_avg_pool1d(&x, 0), &["output_size [0] must be at least 1"]);
     says(&adaptive_max_pool1d(&Tensor::ones([2, 0]), 1), &["spatial axis 0 of extent 0 has nothing to pool"]);
 

@@ -143,12 +143,12 @@ fn attention_that_does_not_fit() {
     };
     let name = "scaled_dot_product_attention";
     refused(&at(&[2, 3], &[4, 2], &[4, 2], &plain), name, &["[2,3]", "[4,2]", "number of features"]);
-    refused(&at(&[2, 3], &[4, 3], &[5, 3], &plain), name, &["a value for each key"]);
+    refused(&at(&[2, 3], &[4, 3], &[5, 3], &plain), name, &["the same extent on the second-to-last axis"]);
     refused(&at(&[3], &[4, 3], &[4, 3], &plain), name, &["at least two axes"]);
     refused(&at(&[4, 2, 3], &[2, 2, 3], &[2, 2, 3], &plain), name, &["enable_gqa"]);
     let gqa = AttentionOptions { enable_gqa: true, ..AttentionOptions::default() };
-    refused(&at(&[5, 2, 3], &[2, 2, 3], &[2, 2, 3], &gqa), name, &["a multiple of the key's"]);
-    refused(&at(&[0, 2, 3], &[2, 2, 3], &[2, 2, 3], &gqa), name, &["a multiple of the key's"]);
+    refused(&at(&[5, 2, 3], &[2, 2, 3], &[2, 2, 3], &gqa), name, &["must divide those of the query"]);
+    refused(&at(&[0, 2, 3], &[2, 2, 3], &[2, 2, 3], &gqa), name, &["must divide those of the query"]);
     refused(&at(&[2, 3], &[2, 3], &[2, 3], &gqa), name, &["no axis of heads"]);
     let with = |f: &dyn Fn(&mut AttentionOptions)| {
         let mut options = AttentionOptions::default();

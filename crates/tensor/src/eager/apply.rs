@@ -78,7 +78,7 @@ fn pointwise_on_data(
     let value = |i: usize| match (i, b) {
         (0, _) => Tensor::with(|| Inner::Data(a.clone(), None)),
         (_, Second::Data(b)) => Tensor::with(|| Inner::Data(b.clone(), None)),
-        (_, Second::Number(x)) => Number::Float(x).of(&a.aval),
+        (_, Second::Number(x)) => Number::Float(x).filled(&a.aval),
         (_, Second::None) => {
             Tensor::failed(Error::verify("a pointwise op of one operand reads a second operand"))
         }
@@ -102,10 +102,10 @@ fn apply_generally(op: Op, ins: &[&Tensor], location: &'static Location<'static>
     if let Some(trace) = trace::for_operands(ins) {
         return trace.apply(op.clone(), ins, location).map_err(|e| e.in_op(op.name(), &avals()).at(location));
     }
-    eager(&op, ins, location).map_err(|e| e.in_op(op.name(), &avals()).at(location))
+    run_eagerly(&op, ins, location).map_err(|e| e.in_op(op.name(), &avals()).at(location))
 }
 
-fn eager(op: &Op, ins: &[&Tensor], location: &'static Location<'static>) -> Result<Vec<Tensor>> {
+fn run_eagerly(op: &Op, ins: &[&Tensor], location: &'static Location<'static>) -> Result<Vec<Tensor>> {
     if let Some(outs) = call_cache::run_op(op, ins) {
         return outs;
     }

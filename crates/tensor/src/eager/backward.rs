@@ -65,7 +65,7 @@ struct Queue {
 
 impl Queue {
     /// Returns the entry of a node and creates it if it is missing.
-    fn of(&mut self, node: &Handle<Node>) -> &mut Pending {
+    fn entry(&mut self, node: &Handle<Node>) -> &mut Pending {
         let key = Pending::key(node);
         let new = || Pending { node: node.clone(), cts: node.plan.empty_cotangents() };
         let after = match &self.latest {
@@ -131,7 +131,7 @@ impl Pass {
 
     fn send_node(&mut self, node: &Handle<Node>, out: usize, g: Tensor) {
         let g = moved_to(g, || node.device);
-        add(&mut self.pending.of(node).cts[out], g);
+        add(&mut self.pending.entry(node).cts[out], g);
     }
 
     fn send_operand(&mut self, recorded: &Recorded, i: usize, g: Tensor) {
@@ -184,11 +184,11 @@ impl Pass {
     ) -> Result<()> {
         let plan = &*node.plan;
         let tracing = is_tracing();
-        let looked_at = LOOK_FOR_NAN.load(Ordering::Relaxed) && !tracing;
-        if !looked_at && !how.create_graph && !tracing && self.run_program(node, recorded, cts).is_some() {
+        let check_nan = LOOK_FOR_NAN.load(Ordering::Relaxed) && !tracing;
+        if !check_nan && !how.create_graph && !tracing && self.run_program(node, recorded, cts).is_some() {
             return Ok(());
         }
-        let (Some(call), outs) = plan.at(cts)? else { return Ok(()) };
+        let (Some(call), outs) = plan.gradient_call(cts)? else { return Ok(()) };
         let mut operands: Vec<Tensor> = recorded.saved.iter().map(|(t, _)| t.clone()).collect();
         for (t, &out) in operands.iter_mut().skip(plan.reads_in.len()).zip(&plan.reads_out) {
             let Inner::Data(data, None) = &*t.0 else { continue };
@@ -201,7 +201,7 @@ impl Pass {
         let operands: Vec<&Tensor> = operands.iter().collect();
         let grads = try_apply(call, &operands).map_err(|e| e.at(node.location))?;
         for (&i, g) in plan.writes.iter().zip(grads) {
-            if looked_at && g.check()?.detach().is_nan().any(()).item::<bool>()? {
+            if check_nan && g.check()?.detach().is_nan().any(()).item::<bool>()? {
                 return Err(gradient_error(node, cts, &format!("the gradient of operand {i} is NaN")));
             }
             g.check()?;
@@ -253,12 +253,12 @@ fn take(state: &mut State, keep: bool) -> std::result::Result<Recorded, &'static
 /// Builds the error for a call whose gradient cannot be computed.
 #[cold]
 fn gradient_error(node: &Node, cts: &[Option<Tensor>], why: &str) -> Error {
-    let outs = node.plan.at(cts).map_or_else(|_| Vec::new(), |(_, outs)| outs);
+    let outs = node.plan.gradient_call(cts).map_or_else(|_| Vec::new(), |(_, outs)| outs);
     Error::gradient(why).in_op(&node.plan.name, &outs).at(node.location)
 }
 
 /// Disables recording during a pass, unless the pass itself is to be differentiated.
-pub(crate) fn mode(how: Backward) -> GradMode {
+pub(crate) fn recording_mode(how: Backward) -> GradMode {
     set_grad_enabled(how.create_graph && is_grad_enabled())
 }
 
@@ -332,7 +332,7 @@ impl Tensor {
     pub fn grad(&self) -> Option<Tensor> {
         match &*self.0 {
             Inner::Cell(c) => {
-                leaves::touches(c, true);
+                leaves::register_access(c, true);
                 c.grad()
             }
             Inner::Data(_, Some(edge)) => {
@@ -347,7 +347,7 @@ impl Tensor {
     /// Clears the gradient of a leaf.
     pub fn zero_grad(&self) {
         if let Some(cell) = self.as_cell() {
-            leaves::touches(cell, false);
+            leaves::register_access(cell, false);
             cell.set_grad(None);
         }
     }
@@ -365,10 +365,12 @@ impl Tensor {
             }
             match &*self.0 {
                 Inner::Cell(cell) => {
-                    leaves::touches(cell, false);
+                    leaves::register_access(cell, false);
                     cell.set_grad(grad.map(|g| g.detach()));
                 }
-                Inner::Data(_, Some(edge)) => edge.keep(|kept| kept.grad = grad.map(|g| g.detach())),
+                Inner::Data(_, Some(edge)) => {
+                    edge.update_retained(|kept| kept.grad = grad.map(|g| g.detach()))
+                }
                 Inner::Node(n) => n.set_grad(grad),
                 _ => {
                     return Err(Error::gradient(message!(
@@ -386,7 +388,7 @@ impl Tensor {
     /// Makes backward passes keep the gradient of this inner tensor.
     pub fn retain_grad(&self) {
         match &*self.0 {
-            Inner::Data(_, Some(edge)) => edge.keep(|kept| kept.retained = true),
+            Inner::Data(_, Some(edge)) => edge.update_retained(|kept| kept.retained = true),
             Inner::Node(n) => n.retain_grad(),
             _ => {}
         }
@@ -420,11 +422,11 @@ impl Tensor {
     #[track_caller]
     pub fn backward_as(&self, seed: Option<&Tensor>, how: Backward) -> Result<()> {
         let location = Location::caller();
-        let seeded = seed_for(self, seed).and_then(|seed| match &*self.0 {
+        let result = seed_for(self, seed).and_then(|seed| match &*self.0 {
             Inner::Node(root) => leaves::backward(root, &seed, how),
             _ => pass_from(&[(self, seed)], how),
         });
-        seeded.map_err(|e: Error| e.or_at(location))
+        result.map_err(|e: Error| e.or_at(location))
     }
 }
 
@@ -432,18 +434,18 @@ impl Tensor {
 #[track_caller]
 pub fn backward_from(roots: &[(&Tensor, &Tensor)], how: Backward) -> Result<()> {
     let location = Location::caller();
-    let seeded = roots.iter().map(|(t, seed)| Ok((*t, seed_for(t, Some(seed))?))).collect::<Result<Vec<_>>>();
-    seeded.and_then(|roots| pass_from(&roots, how)).map_err(|e| e.or_at(location))
+    let result = roots.iter().map(|(t, seed)| Ok((*t, seed_for(t, Some(seed))?))).collect::<Result<Vec<_>>>();
+    result.and_then(|roots| pass_from(&roots, how)).map_err(|e| e.or_at(location))
 }
 
 fn pass_from(roots: &[(&Tensor, Tensor)], how: Backward) -> Result<()> {
-    let _mode = mode(how);
+    let _mode = recording_mode(how);
     let mut pass = Pass::default();
     roots.iter().for_each(|(t, seed)| pass.send(&target_of(t), seed.clone()));
     pass.run(how, &mut [])?;
     // Stores gradients only after the whole pass, so that a failed pass changes none.
     for (edge, g) in pass.retained {
-        edge.keep(|kept| add(&mut kept.grad, g));
+        edge.update_retained(|kept| add(&mut kept.grad, g));
     }
     for (leaf, grad) in pass.leaves {
         let Some(cell) = leaf.as_cell() else { continue };
@@ -490,7 +492,7 @@ pub fn grad(
             return all_used(leaves::grad(trace, &roots, wrt, how)?, wrt, how);
         }
         let mut pass = Pass::default();
-        let _mode = mode(how);
+        let _mode = recording_mode(how);
         roots.into_iter().for_each(|(t, seed)| pass.send(&target_of(t), seed));
         let mut inner = Vec::new();
         for t in wrt {

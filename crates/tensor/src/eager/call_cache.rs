@@ -4,7 +4,7 @@
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
-use crate::eager::execute::{Ready, argument, ready_of, run as run_program};
+use crate::eager::execute::{AnyExecutable, argument, executable_unless_view, run as run_program};
 use crate::eager::inline_list::InlineList;
 use crate::region::Args;
 use crate::tensor::Tensor;
@@ -24,7 +24,7 @@ struct CachedCall {
     ins: InlineList<Aval>,
     outs: Vec<Aval>,
     device: Device,
-    ready: Ready,
+    ready: AnyExecutable,
 }
 
 thread_local! {
@@ -82,14 +82,14 @@ pub(crate) fn remember(name: &'static str, args: &Args, ins: &[&Tensor], op: &Op
     let Some(first) = datas.first() else { return };
     // On an error the call runs by the general path, which reports it.
     let Ok(device) = device_of(datas.iter()) else { return };
-    let Ok(Some((ready, outs))) = ready_of(op, device, &datas) else { return };
+    let Ok(Some((ready, outs))) = executable_unless_view(op, device, &datas) else { return };
     let ins = datas.iter().map(|d| d.aval.clone()).collect();
     let what = Callee::Composite(name, args.clone());
     keep(slot(name, &first.aval), CachedCall { what, ins, outs, device, ready });
 }
 
 /// Caches the program of an op on row-major data. Composites are cached by name instead, see [`remember`].
-pub(crate) fn remember_op(op: &Op, device: Device, datas: &[Data], outs: &[Aval], ready: &Ready) {
+pub(crate) fn remember_op(op: &Op, device: Device, datas: &[Data], outs: &[Aval], ready: &AnyExecutable) {
     let Some(first) = datas.first() else { return };
     if !matches!(op, Op::Call(_)) && datas.iter().all(|d| d.strides.is_none()) {
         let (what, ins) = (Callee::Op(op.clone()), datas.iter().map(|d| d.aval.clone()).collect());

@@ -6,7 +6,7 @@
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
-use crate::eager::plan::Bounded;
+use crate::eager::plan::BoundedCache;
 use crate::eager::{call_cache, small_ops};
 use gradus_cpu::{Argument, Executable, InputLayout, Layout, Pool};
 use gradus_device::{Code, Done, Request, Sink, Text, Work};
@@ -42,7 +42,7 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
     if !device.is_cpu() {
         outs.iter().try_for_each(|out| device.takes(out.dtype))?;
     }
-    let ready = ready(op, device, ins, &avals)?;
+    let ready = executable_for(op, device, ins, &avals)?;
     call_cache::remember_op(op, device, ins, &outs, &ready);
     run(&ready, &mut ins.iter().map(argument).collect(), outs)
 }
@@ -55,16 +55,16 @@ pub(crate) fn device_for(ins: &[Data]) -> Result<Device> {
 /// An executable on any device. That of the CPU is called without dynamic dispatch, because small eager calls
 /// are frequent.
 #[derive(Clone, Debug)]
-pub(crate) enum Ready {
+pub(crate) enum AnyExecutable {
     Cpu(Arc<Executable>),
     Other(Arc<dyn gradus_device::Executable>),
 }
 
-impl Ready {
+impl AnyExecutable {
     pub(crate) fn run(&self, arguments: &mut Vec<Argument>) -> Result<Vec<Storage>> {
         match self {
-            Ready::Cpu(executable) => executable.run(Pool::global(), arguments),
-            Ready::Other(executable) => executable.run(arguments, None),
+            AnyExecutable::Cpu(executable) => executable.run(Pool::global(), arguments),
+            AnyExecutable::Other(executable) => executable.run(arguments, None),
         }
     }
 
@@ -80,15 +80,15 @@ impl Ready {
     /// Returns true if a run can return an error that names a source line.
     fn can_fail(&self) -> bool {
         match self {
-            Ready::Cpu(executable) => executable.plan().can_fail(),
-            Ready::Other(_) => true,
+            AnyExecutable::Cpu(executable) => executable.plan().can_fail(),
+            AnyExecutable::Other(_) => true,
         }
     }
 
     fn get(&self) -> &dyn gradus_device::Executable {
         match self {
-            Ready::Cpu(executable) => &**executable,
-            Ready::Other(executable) => &**executable,
+            AnyExecutable::Cpu(executable) => &**executable,
+            AnyExecutable::Other(executable) => &**executable,
         }
     }
 
@@ -118,7 +118,11 @@ impl Ready {
 }
 
 /// Returns the program of an op and the types of its results, or `None` if the results are views.
-pub(crate) fn ready_of(op: &Op, device: Device, ins: &[Data]) -> Result<Option<(Ready, Vec<Aval>)>> {
+pub(crate) fn executable_unless_view(
+    op: &Op,
+    device: Device,
+    ins: &[Data],
+) -> Result<Option<(AnyExecutable, Vec<Aval>)>> {
     let avals: Vec<Aval> = ins.iter().map(|d| d.aval.clone()).collect();
     let outs = op.infer(&avals)?;
     if matches!(op.def().form(&avals), Form::View(_) | Form::Pointwise(Scalar::Identity) | Form::Reshape) {
@@ -126,11 +130,15 @@ pub(crate) fn ready_of(op: &Op, device: Device, ins: &[Data]) -> Result<Option<(
     }
     size::check_values(&avals)?;
     size::check_values(&outs)?;
-    Ok(Some((ready(op, device, ins, &avals)?, outs)))
+    Ok(Some((executable_for(op, device, ins, &avals)?, outs)))
 }
 
 /// Runs a program; `outs` are the types of its results.
-pub(crate) fn run(ready: &Ready, arguments: &mut Vec<Argument>, outs: Vec<Aval>) -> Result<Vec<Data>> {
+pub(crate) fn run(
+    ready: &AnyExecutable,
+    arguments: &mut Vec<Argument>,
+    outs: Vec<Aval>,
+) -> Result<Vec<Data>> {
     let storages = ready.run(arguments)?;
     let data = |(storage, aval)| Data { storage, aval, strides: None, offset: 0 };
     Ok(storages.into_iter().zip(outs).map(data).collect())
@@ -138,26 +146,26 @@ pub(crate) fn run(ready: &Ready, arguments: &mut Vec<Argument>, outs: Vec<Aval>)
 
 type Key = (Op, Device, Vec<(Aval, Option<Box<[i64]>>)>);
 
-static READY: Bounded<Key, Ready> = Bounded::new();
+static OP_EXECUTABLES: BoundedCache<Key, AnyExecutable> = BoundedCache::new();
 
 /// Returns the program of an op at these types and layouts, compiling it on first use.
-fn ready(op: &Op, device: Device, ins: &[Data], avals: &[Aval]) -> Result<Ready> {
+fn executable_for(op: &Op, device: Device, ins: &[Data], avals: &[Aval]) -> Result<AnyExecutable> {
     let parts: Vec<(&Aval, &Option<Box<[i64]>>)> = ins.iter().map(|d| (&d.aval, &d.strides)).collect();
-    let is = |(o, d, own): &Key, known: &Ready| {
+    let is = |(o, d, own): &Key, known: &AnyExecutable| {
         o == op
             && *d == device
             && (!known.can_fail() || same_lines(o, op))
             && own.len() == ins.len()
             && own.iter().zip(ins).all(|(k, d)| k.0 == d.aval && k.1 == d.strides)
     };
-    READY.get_or_make(&(op, device.id(), &parts), is, || {
+    OP_EXECUTABLES.get_or_make(&(op, device.id(), &parts), is, || {
         let graph = graph_of(op, avals)?;
         let layouts: Vec<InputLayout> = ins.iter().map(input_layout).collect();
         let ready = match device.is_cpu() {
-            true => Ready::Cpu(Arc::new(Executable::with(&graph, &layouts)?)),
+            true => AnyExecutable::Cpu(Arc::new(Executable::with(&graph, &layouts)?)),
             false => {
                 let request = Request { layouts: &layouts, keeps: &[], text: Text::Generic };
-                Ready::Other(device.get().program(&graph, &request)?)
+                AnyExecutable::Other(device.get().program(&graph, &request)?)
             }
         };
         let key = (op.clone(), device, ins.iter().map(|d| (d.aval.clone(), d.strides.clone())).collect());
@@ -172,22 +180,23 @@ fn same_lines(a: &Op, b: &Op) -> bool {
 
 /// Programs of graphs. The capacity is lower than for programs of ops, because programs of graphs may hold
 /// large constants.
-static PROGRAMS: Bounded<(Arc<Graph>, Device, CellUpdates), Ready> = Bounded::of(256);
+static GRAPH_EXECUTABLES: BoundedCache<(Arc<Graph>, Device, CellUpdates), AnyExecutable> =
+    BoundedCache::of(256);
 
 /// Pairs of an output and an input that are the new and the old value of a cell.
 pub(crate) type CellUpdates = Vec<(usize, usize)>;
 
 /// Returns the program of a graph on a device. Equal graphs share one program.
-pub(crate) fn program(graph: &Arc<Graph>, device: Device, keeps: &CellUpdates) -> Result<Ready> {
-    PROGRAMS.get_or_make(
+pub(crate) fn program(graph: &Arc<Graph>, device: Device, keeps: &CellUpdates) -> Result<AnyExecutable> {
+    GRAPH_EXECUTABLES.get_or_make(
         &(graph.canonical_hash(), device.id()),
         |(own, d, k), _| *d == device && k == keeps && **own == **graph && own.same_origins(graph),
         || {
             let ready = match device.is_cpu() {
-                true => Ready::Cpu(Arc::new(Executable::new(graph)?)),
+                true => AnyExecutable::Cpu(Arc::new(Executable::new(graph)?)),
                 false => {
                     let request = Request { layouts: &[], keeps, text: Text::Special };
-                    Ready::Other(device.get().program(graph, &request)?)
+                    AnyExecutable::Other(device.get().program(graph, &request)?)
                 }
             };
             Ok(((graph.clone(), device, keeps.clone()), ready))
@@ -203,7 +212,7 @@ fn graph_of(op: &Op, avals: &[Aval]) -> Result<Graph> {
 }
 
 /// Returns the lowest and highest offset of an element, relative to the first.
-fn reach(d: &Data) -> (i64, i64) {
+fn offset_range(d: &Data) -> (i64, i64) {
     let Some(strides) = &d.strides else { return (0, d.aval.shape.numel() as i64 - 1) };
     let ends = d.aval.shape.iter().zip(strides).map(|(&e, &s)| s * (e as i64 - 1));
     ends.fold((0, 0), |(low, high), e| (low + e.min(0), high + e.max(0)))
@@ -211,13 +220,13 @@ fn reach(d: &Data) -> (i64, i64) {
 
 /// Returns the layout of data, relative to its lowest offset.
 fn input_layout(d: &Data) -> InputLayout {
-    let (low, high) = reach(d);
+    let (low, high) = offset_range(d);
     InputLayout { numel: (high - low + 1) as usize, layout: Layout { offset: -low, strides: d.strides() } }
 }
 
 /// Makes an argument from data. Its offset is that of the lowest element, in bytes.
 pub(crate) fn argument(d: &Data) -> Argument {
-    let first = d.offset as i64 + reach(d).0;
+    let first = d.offset as i64 + offset_range(d).0;
     Argument { storage: d.storage.clone(), offset: first.max(0) as usize * d.aval.dtype.size() }
 }
 

@@ -80,13 +80,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_any_length() {
+    fn lists_of_any_length_keep_their_items() {
         for n in 0..5 {
-            let mut few: InlineList<usize> = (0..n).collect();
-            assert!(few.iter().copied().eq(0..n));
-            assert!(InlineList::of(&few, |i| i * 2).into_iter().eq((0..n).map(|i| i * 2)));
-            few.iter_mut().for_each(|i| *i += 1);
-            assert!(few.into_iter().eq(1..=n));
+            let mut list: InlineList<usize> = (0..n).collect();
+            assert!(list.iter().copied().eq(0..n));
+            assert!(InlineList::of(&list, |i| i * 2).into_iter().eq((0..n).map(|i| i * 2)));
+            list.iter_mut().for_each(|i| *i += 1);
+            assert!(list.into_iter().eq(1..=n));
         }
     }
 }

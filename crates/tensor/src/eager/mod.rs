@@ -22,8 +22,9 @@
 //! | cache | one for each | filled by | bound |
 //! |---|---|---|---|
 //! | calls in `call_cache` | thread; op or composite, with its types | `execute` and `region.rs`, after they compiled a call | 256 slots; a new call replaces the one in its slot |
-//! | programs in `execute` | process; op, device, types, layouts | the first call | as [`plan::Bounded`] |
-//! | plans in `plan` | process; call, types, operands that require gradients | the first recorded call | as [`plan::Bounded`] |
+//! | programs of ops in `execute` | process; op, device, types, layouts | the first call | as [`plan::BoundedCache`] |
+//! | programs of graphs in `execute` | process; graph, device, cells that it updates | the first compilation | 256 programs, then as [`plan::BoundedCache`] |
+//! | plans in `plan` | process; call, types, operands that require gradients | the first recorded call | as [`plan::BoundedCache`] |
 //! | plans of pointwise ops | process; op, operands that require gradients | the first recorded call | none, since there are few |
 
 pub(crate) mod apply;

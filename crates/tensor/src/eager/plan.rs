@@ -51,8 +51,9 @@ impl Plan {
         InlineList::of(&self.outs, |_| None)
     }
 
-    /// Returns the gradient op and the result types, for the cotangents that have arrived.
-    pub(crate) fn at(&self, cts: &[Option<Tensor>]) -> Result<(Option<Op>, Vec<Aval>)> {
+    /// Returns the gradient graph as an op, and the types of the call's results. The plan of a pointwise op takes their
+    /// extents from the cotangents.
+    pub(crate) fn gradient_call(&self, cts: &[Option<Tensor>]) -> Result<(Option<Op>, Vec<Aval>)> {
         if let (Some((op, needs)), Some(own)) =
             (&self.pointwise, cts.iter().flatten().find_map(|ct| ct.aval()))
             && self.outs.first() != Some(&own)
@@ -68,7 +69,7 @@ impl Plan {
 /// A cache that is cleared when it is full.
 ///
 /// A lookup hashes and compares borrowed keys, so that no key is cloned on a hit.
-pub(crate) struct Bounded<K, V>(Mutex<Option<Table<K, V>>>, usize);
+pub(crate) struct BoundedCache<K, V>(Mutex<Option<Table<K, V>>>, usize);
 
 struct Table<K, V> {
     entries: HashMap<u64, Vec<(K, V)>>,
@@ -77,14 +78,14 @@ struct Table<K, V> {
 
 const CAPACITY: usize = 8192;
 
-impl<K, V: Clone> Bounded<K, V> {
-    pub(crate) const fn new() -> Bounded<K, V> {
-        Bounded::of(CAPACITY)
+impl<K, V: Clone> BoundedCache<K, V> {
+    pub(crate) const fn new() -> BoundedCache<K, V> {
+        BoundedCache::of(CAPACITY)
     }
 
     /// Makes a cache of this capacity.
-    pub(crate) const fn of(capacity: usize) -> Bounded<K, V> {
-        Bounded(Mutex::new(None), capacity)
+    pub(crate) const fn of(capacity: usize) -> BoundedCache<K, V> {
+        BoundedCache(Mutex::new(None), capacity)
     }
 
     fn table(&self) -> MutexGuard<'_, Option<Table<K, V>>> {
@@ -122,7 +123,7 @@ impl<K, V: Clone> Bounded<K, V> {
 
 type Key = (Op, Vec<Aval>, Vec<bool>);
 
-static PLANS: Bounded<Key, Handle<Plan>> = Bounded::new();
+static PLANS: BoundedCache<Key, Handle<Plan>> = BoundedCache::new();
 
 /// Returns the gradient plan of a call for the operands that need gradients.
 pub(crate) fn plan_for(op: &Op, ins: &[&Data], outs: &[&Data], needs: &[bool]) -> Result<Handle<Plan>> {
@@ -190,7 +191,7 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
         ins: ins.to_vec(),
         outs: outs.to_vec(),
         pointwise: if let Op::Map(map) = op { Some((map.0, needs.to_vec())) } else { None },
-        name: called(op).to_string(),
+        name: call_name(op).to_string(),
         call: (!writes.is_empty()).then(|| Call::new(&name, Vec::new(), Arc::new(graph)).into()),
         reads_in: indices(used_in),
         reads_out: indices(used_out),
@@ -200,6 +201,6 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
 }
 
 /// Returns the name of the op, or of the composite for a call.
-pub(crate) fn called(op: &Op) -> &str {
+pub(crate) fn call_name(op: &Op) -> &str {
     if let Op::Call(call) = op { &call.name } else { op.name() }
 }

@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 
 /// The loop that implements a pointwise op.
 #[derive(Clone, Copy)]
-enum Lanes<T> {
+enum ElementLoop<T> {
     Unary(Unary<T>),
     Binary(Binary<T>),
     /// A test or comparison; the result is boolean.
@@ -28,7 +28,7 @@ enum Lanes<T> {
 /// An operand of a loop.
 enum Operand<'a, T> {
     /// Row-major elements.
-    Line(&'a [T]),
+    Slice(&'a [T]),
     /// One repeated element.
     One(T),
 }
@@ -39,34 +39,34 @@ impl<'a, T: Pod> Operand<'a, T> {
     fn of(d: &'a Data, n: usize) -> Option<Operand<'a, T>> {
         let from = &d.storage.host::<T>()?[d.offset..];
         match &d.strides {
-            None => Some(Operand::Line(&from[..n])),
+            None => Some(Operand::Slice(&from[..n])),
             Some(s) if s.iter().all(|&s| s == 0) => Some(Operand::One(from[0])),
             Some(_) => None,
         }
     }
 }
 
-impl<T: Pod> Lanes<T> {
+impl<T: Pod> ElementLoop<T> {
     /// Runs the loop. Returns `None` if the operands do not fit or the allocation fails.
     #[inline(always)]
     fn run(&self, first: Operand<'_, T>, second: Option<Operand<'_, T>>) -> Option<Storage> {
-        use Operand::{Line, One};
+        use Operand::{One, Slice};
         match (self, first, second) {
-            (Lanes::Unary(f), Line(x), None) => map1(*f, x),
-            (Lanes::Binary(f), Line(x), Some(Line(y))) => map2(f, x, y),
-            (Lanes::Binary(f), Line(x), Some(One(y))) => map2_scalar(f, x, y),
-            (Lanes::Binary(f), One(x), Some(Line(y))) => map2_by(f, x, y),
-            (Lanes::Test(f), Line(x), None) => map1(*f, x),
-            (Lanes::Compare(f), Line(x), Some(Line(y))) => map2(f, x, y),
-            (Lanes::Compare(f), Line(x), Some(One(y))) => map2_scalar(f, x, y),
-            (Lanes::Compare(f), One(x), Some(Line(y))) => map2_by(f, x, y),
+            (ElementLoop::Unary(f), Slice(x), None) => map1(*f, x),
+            (ElementLoop::Binary(f), Slice(x), Some(Slice(y))) => map2(f, x, y),
+            (ElementLoop::Binary(f), Slice(x), Some(One(y))) => map2_scalar(f, x, y),
+            (ElementLoop::Binary(f), One(x), Some(Slice(y))) => map2_by(f, x, y),
+            (ElementLoop::Test(f), Slice(x), None) => map1(*f, x),
+            (ElementLoop::Compare(f), Slice(x), Some(Slice(y))) => map2(f, x, y),
+            (ElementLoop::Compare(f), Slice(x), Some(One(y))) => map2_scalar(f, x, y),
+            (ElementLoop::Compare(f), One(x), Some(Slice(y))) => map2_by(f, x, y),
             _ => None,
         }
     }
 }
 
 /// Loops and gradient plans of the pointwise ops that have loops, by the address of the op.
-type Table<T> = HashMap<usize, (Lanes<T>, PointwisePlans), BuildHasherDefault<ByAddress>>;
+type Table<T> = HashMap<usize, (ElementLoop<T>, PointwisePlans), BuildHasherDefault<ByAddress>>;
 
 static F32: LazyLock<Table<f32>> = LazyLock::new(table);
 static F64: LazyLock<Table<f64>> = LazyLock::new(table);
@@ -74,14 +74,14 @@ static F64: LazyLock<Table<f64>> = LazyLock::new(table);
 fn table<T: vector::Element>() -> Table<T> {
     let loops = vector::loops::<T>();
     let one = |op: &'static Pointwise| {
-        let lanes = match (op.predicate, op.arity) {
-            (false, 1) => loops.unary(op.name).map(Lanes::Unary),
-            (false, 2) => loops.binary(op.name).map(Lanes::Binary),
-            (true, 1) => loops.test(op.name).map(Lanes::Test),
-            (true, 2) => loops.compare(op.name).map(Lanes::Compare),
+        let element_loop = match (op.predicate, op.arity) {
+            (false, 1) => loops.unary(op.name).map(ElementLoop::Unary),
+            (false, 2) => loops.binary(op.name).map(ElementLoop::Binary),
+            (true, 1) => loops.test(op.name).map(ElementLoop::Test),
+            (true, 2) => loops.compare(op.name).map(ElementLoop::Compare),
             _ => None,
         };
-        Some((address(op), (lanes?, PointwisePlans::default())))
+        Some((address(op), (element_loop?, PointwisePlans::default())))
     };
     pointwise::all().filter_map(one).collect()
 }
@@ -139,14 +139,14 @@ fn run_in<T: Pod>(
 ) -> Option<(Storage, &'static PointwisePlans)> {
     let n = first.aval.shape.numel();
     size::check_elements(n, size_of::<T>()).ok()?;
-    let (lanes, plans) = table.get(&address(op))?;
+    let (element_loop, plans) = table.get(&address(op))?;
     let second = match second {
         Second::None => None,
         Second::Data(b) if first.aval == b.aval => Some(Operand::of(b, n)?),
         Second::Data(_) => return None,
         Second::Number(x) => Some(Operand::One(number(x))),
     };
-    Some((lanes.run(Operand::of(first, n)?, second)?, plans))
+    Some((element_loop.run(Operand::of(first, n)?, second)?, plans))
 }
 
 /// Largest number of steps of a program.
@@ -167,7 +167,7 @@ pub(crate) struct Steps<T> {
 }
 
 /// The loop of an op, and its operands.
-type Step<T> = (Lanes<T>, Value<T>, Option<Value<T>>);
+type Step<T> = (ElementLoop<T>, Value<T>, Option<Value<T>>);
 
 #[derive(Clone, Copy)]
 enum Value<T> {
@@ -192,16 +192,16 @@ impl PointwiseProgram {
         }
     }
 
-    /// Computes the outputs and passes each to `give`. Returns `None`, before any output, if a layout does
+    /// Computes the outputs and passes each to `emit`. Returns `None`, before any output, if a layout does
     /// not fit, a compiled kernel would be faster, or an allocation fails.
     pub(crate) fn run<'a>(
         &self,
         input: impl Fn(usize) -> Option<&'a Data>,
-        give: impl FnMut(usize, Output<'a>),
+        emit: impl FnMut(usize, Output<'a>),
     ) -> Option<()> {
         match self {
-            PointwiseProgram::F32(steps) => steps.run(input, give),
-            PointwiseProgram::F64(steps) => steps.run(input, give),
+            PointwiseProgram::F32(steps) => steps.run(input, emit),
+            PointwiseProgram::F64(steps) => steps.run(input, emit),
         }
     }
 }
@@ -216,12 +216,16 @@ impl<T: Pod> Steps<T> {
         for (k, node) in graph.nodes().iter().enumerate() {
             let of = |i: usize| node.ins.get(i).and_then(|id| values.get(id.node as usize)).copied();
             let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
-            let is_line = node.outs.as_slice() == std::slice::from_ref(aval);
+            let has_input_type = node.outs.as_slice() == std::slice::from_ref(aval);
             values.push(match (node.op.def().form(&ins), of(0)) {
-                (Form::Input, _) if is_line => Value::Input(*inputs.get(&Id { node: k as u32, out: 0 })?),
+                (Form::Input, _) if has_input_type => {
+                    Value::Input(*inputs.get(&Id { node: k as u32, out: 0 })?)
+                }
                 (Form::Constant(l), _) if l.dtype() == aval.dtype => Value::Number(number(l.splat()?)),
                 (Form::View(_), Some(x @ Value::Number(_))) => x,
-                (Form::Pointwise(Scalar::Pointwise(op)), Some(x)) if is_line && steps.len() < MAX_STEPS => {
+                (Form::Pointwise(Scalar::Pointwise(op)), Some(x))
+                    if has_input_type && steps.len() < MAX_STEPS =>
+                {
                     steps.push((table.get(&address(op))?.0, x, of(1)));
                     Value::Step(steps.len() - 1)
                 }
@@ -236,7 +240,7 @@ impl<T: Pod> Steps<T> {
     fn run<'a>(
         &self,
         input: impl Fn(usize) -> Option<&'a Data>,
-        mut give: impl FnMut(usize, Output<'a>),
+        mut emit: impl FnMut(usize, Output<'a>),
     ) -> Option<()> {
         let aval = &input(0)?.aval;
         let elements = aval.shape.numel();
@@ -244,23 +248,25 @@ impl<T: Pod> Steps<T> {
             return None;
         }
         size::check_elements(elements, size_of::<T>()).ok()?;
-        let mut made = [const { None::<Storage> }; MAX_STEPS];
-        for (k, (lanes, first, second)) in self.steps.iter().enumerate() {
+        let mut results = [const { None::<Storage> }; MAX_STEPS];
+        for (k, (element_loop, first, second)) in self.steps.iter().enumerate() {
             let read = |value: Value<T>| match value {
                 Value::Input(i) => Operand::of(input(i)?, elements),
-                Value::Step(k) => Some(Operand::Line(&made[k].as_ref()?.host::<T>()?[..elements])),
+                Value::Step(k) => Some(Operand::Slice(&results[k].as_ref()?.host::<T>()?[..elements])),
                 Value::Number(x) => Some(Operand::One(x)),
             };
             let second = match second {
                 Some(second) => Some(read(*second)?),
                 None => None,
             };
-            made[k] = Some(lanes.run(read(*first)?, second)?);
+            results[k] = Some(element_loop.run(read(*first)?, second)?);
         }
         for (k, value) in self.outputs.iter().enumerate() {
             match value {
-                Value::Input(i) => give(k, Output::Input(*i)),
-                Value::Step(step) => made[*step].iter().for_each(|s| give(k, Output::New(s.clone(), aval))),
+                Value::Input(i) => emit(k, Output::Input(*i)),
+                Value::Step(step) => {
+                    results[*step].iter().for_each(|s| emit(k, Output::New(s.clone(), aval)))
+                }
                 Value::Number(_) => {} // excluded by `of`
             }
         }

@@ -1,6 +1,6 @@
 //! Evaluates small structural ops (concat, take, gather, scatter, iota, random bits) without compiling them.
-//! Takes operands; returns results, or `None` if a result exceeds `FEW`, gradients are recorded, or an index
-//! is out of range.
+//! Takes operands; returns results, or `None` if a result exceeds `LIMIT`, an index is out of range, or (in functions
+//! of tensors) gradients are recorded.
 //! On `None` the caller runs the compiled op, which reports errors.
 
 use crate::data::Data;
@@ -14,23 +14,23 @@ use gradus_ir::reference::Offsets;
 use gradus_ir::{Aval, C, DType, Shape, philox};
 use gradus_mem::{Pod, Storage};
 
-/// Largest result evaluated directly, in bytes.
-const FEW: usize = 1 << 10;
+/// Largest size evaluated directly: of a result in bytes, of an index tensor in elements.
+const LIMIT: usize = 1 << 10;
 
 /// Evaluates an op that only moves, counts or draws elements. Returns `None` if the results are large, and in
 /// every other case that the compiled op must handle, errors included.
 pub(crate) fn evaluate_small(form: &Form, ins: &[Data], outs: &[Aval]) -> Option<Vec<Data>> {
     let out = outs.first()?;
-    let elsewhere = match ins {
+    let on_another_device = match ins {
         [] => Device::default() != Device::CPU,
         _ => !ins.iter().all(Data::is_host),
     };
-    if elsewhere {
+    if on_another_device {
         return None;
     }
     let bytes = out.shape.checked_numel()?.checked_mul(out.dtype.size())?;
     let storage = match (form, out.dtype.size()) {
-        _ if bytes > FEW => None,
+        _ if bytes > LIMIT => None,
         (Form::Bits, _) => return draw_bits(&ins[0], outs),
         (Form::Iota { axis }, _) => fill_iota(out, *axis),
         (_, 1) => move_elements::<u8>(form, ins, out),
@@ -63,7 +63,7 @@ pub(crate) fn concat_small(tensors: &[&Tensor], axis: usize, new: bool) -> Optio
     };
     let after = if new { after } else { &after[1..] };
     let shape: Shape = before.iter().chain(&[along]).chain(after).copied().collect();
-    let bytes = shape.checked_numel()?.checked_mul(dtype.size()).filter(|&bytes| bytes <= FEW)?;
+    let bytes = shape.checked_numel()?.checked_mul(dtype.size()).filter(|&bytes| bytes <= LIMIT)?;
     let mut result = Storage::zeroed(bytes)?;
     let (to, mut first) = (result.get_mut_slice::<u8>()?, 0);
     // If the result is empty, the row count may overflow, so no row is copied.
@@ -87,7 +87,7 @@ fn positions_of(shape: &Shape, axis: usize, ids: &Data) -> Option<Vec<usize>> {
     if own.rank() != shape.rank() || (0..own.rank()).any(|a| a != axis && own[a] > shape[a]) {
         return None;
     }
-    let along = positions(ids, shape[axis])?;
+    let along = in_range_indices(ids, shape[axis])?;
     let mut steps: Vec<i64> = shape.strides().iter().map(|&s| s as i64).collect();
     let step = std::mem::replace(&mut steps[axis], 0);
     Some(along.iter().zip(Offsets::new(own, &steps, 0)).map(|(id, at)| (at + id * step) as usize).collect())
@@ -140,30 +140,30 @@ pub(crate) fn scatter_small(
         let (needed, own) = (&ids.aval.shape, &new.aval.shape);
         let fits =
             own.rank() == needed.rank() && own.iter().zip(&needed[..]).all(|(have, need)| have >= need);
-        let few = x.aval.shape.checked_numel()?.checked_mul(x.aval.dtype.size())? <= FEW;
+        let few = x.aval.shape.checked_numel()?.checked_mul(x.aval.dtype.size())? <= LIMIT;
         if !fits || !few || x.strides.is_some() || new.aval.dtype != x.aval.dtype {
             return None;
         }
         let at = positions_of(&x.aval.shape, axis, ids)?;
         let storage = match (combine, x.aval.dtype, x.aval.dtype.size()) {
-            (Some(Combine::Sum), DType::F32, _) => put::<f32>(x, &at, needed, new, |a, b| *a += b),
-            (Some(Combine::Sum), DType::F64, _) => put::<f64>(x, &at, needed, new, |a, b| *a += b),
+            (Some(Combine::Sum), DType::F32, _) => scatter_at::<f32>(x, &at, needed, new, |a, b| *a += b),
+            (Some(Combine::Sum), DType::F64, _) => scatter_at::<f64>(x, &at, needed, new, |a, b| *a += b),
             (Some(Combine::Sum), DType::I64, _) => {
-                put::<i64>(x, &at, needed, new, |a, b| *a = a.wrapping_add(b))
+                scatter_at::<i64>(x, &at, needed, new, |a, b| *a = a.wrapping_add(b))
             }
             (Some(_), ..) => None,
-            (None, _, 1) => put::<u8>(x, &at, needed, new, |a, b| *a = b),
-            (None, _, 2) => put::<u16>(x, &at, needed, new, |a, b| *a = b),
-            (None, _, 4) => put::<u32>(x, &at, needed, new, |a, b| *a = b),
-            (None, _, 8) => put::<u64>(x, &at, needed, new, |a, b| *a = b),
-            (None, ..) => put::<C>(x, &at, needed, new, |a, b| *a = b),
+            (None, _, 1) => scatter_at::<u8>(x, &at, needed, new, |a, b| *a = b),
+            (None, _, 2) => scatter_at::<u16>(x, &at, needed, new, |a, b| *a = b),
+            (None, _, 4) => scatter_at::<u32>(x, &at, needed, new, |a, b| *a = b),
+            (None, _, 8) => scatter_at::<u64>(x, &at, needed, new, |a, b| *a = b),
+            (None, ..) => scatter_at::<C>(x, &at, needed, new, |a, b| *a = b),
         };
         Some(Tensor::data(Data::row_major(storage?, &x.aval)))
     };
     x.with_data(|x| ids.with_data(|ids| source.with_data(|new| of(x, ids, new))))
 }
 
-fn put<E: Pod>(
+fn scatter_at<E: Pod>(
     x: &Data,
     at: &[usize],
     shape: &Shape,
@@ -216,7 +216,7 @@ fn move_elements<E: Pod>(form: &Form, ins: &[Data], out: &Aval) -> Option<Storag
             let [x, ids] = ins else { return None };
             let strides = x.strides();
             let (before, after) = (&x.aval.shape[..*axis], &x.aval.shape[axis + 1..]);
-            let ids = positions(ids, x.aval.shape[*axis])?;
+            let ids = in_range_indices(ids, x.aval.shape[*axis])?;
             let all = x.storage.host::<E>()?;
             let mut from = Vec::with_capacity(out.shape.numel());
             for first in Offsets::new(before, &strides[..*axis], x.offset as i64) {
@@ -228,7 +228,7 @@ fn move_elements<E: Pod>(form: &Form, ins: &[Data], out: &Aval) -> Option<Storag
         }
         Form::Scatter { axis, combine: None } => {
             let [x, ids, new] = ins else { return None };
-            let ids = positions(ids, x.aval.shape[*axis])?;
+            let ids = in_range_indices(ids, x.aval.shape[*axis])?;
             let (extent, inner) = (x.aval.shape[*axis], x.aval.shape[axis + 1..].iter().product::<usize>());
             let mut result = Storage::zeroed(out.shape.numel() * size_of::<E>())?;
             let to = result.get_mut_slice::<E>()?;
@@ -256,9 +256,9 @@ fn each<E: Pod>(d: &Data, mut f: impl FnMut(usize, E)) -> Option<()> {
     Some(())
 }
 
-/// Returns the indices. Returns `None` unless they are `i64` on the CPU, at most `FEW`, and all in range.
-fn positions(ids: &Data, extent: usize) -> Option<Vec<i64>> {
-    let few = ids.is_host() && ids.aval.dtype == DType::I64 && ids.aval.shape.numel() <= FEW;
+/// Returns the indices. Returns `None` unless they are `i64` on the CPU, at most `LIMIT`, and all in range.
+fn in_range_indices(ids: &Data, extent: usize) -> Option<Vec<i64>> {
+    let few = ids.is_host() && ids.aval.dtype == DType::I64 && ids.aval.shape.numel() <= LIMIT;
     let ids = few.then(|| ids.to_vec::<i64>().ok())??;
     ids.iter().all(|i| (0..extent as i64).contains(i)).then_some(ids)
 }

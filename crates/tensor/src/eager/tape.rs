@@ -82,7 +82,7 @@ pub(crate) struct RetainedGradient {
 
 impl Edge {
     /// Updates the retained gradient of this result.
-    pub(crate) fn keep(&self, change: impl FnOnce(&mut RetainedGradient)) {
+    pub(crate) fn update_retained(&self, change: impl FnOnce(&mut RetainedGradient)) {
         let mut state = lock(&self.node.state);
         let all = &mut state.watched.get_or_insert_default().kept;
         let at = all.iter().position(|k| k.out == self.out).unwrap_or_else(|| {

@@ -1,7 +1,7 @@
 //! Scaled dot-product attention and rotary position embeddings.
 
 use super::activation::wide;
-use super::embedding::{drop_out, droppable};
+use super::embedding::{check_dropout, drop_out};
 use super::softmax::softmax_grad;
 use crate::random::{Generator, default_generator};
 use crate::region::{Args, arg, region1, region1_with_grad};
@@ -55,10 +55,12 @@ fn extents(q: &Tensor, k: &Tensor, v: &Tensor, options: &AttentionOptions) -> Re
         return Err(misfit("need at least two axes: positions and features"));
     };
     if width != key_width {
-        return Err(misfit("do not fit: query and key need one number of features, the last axis"));
+        return Err(misfit(
+            "do not fit: query and key must have the same number of features, the extent of the last axis",
+        ));
     }
     if keys != values {
-        return Err(misfit("do not fit: there must be a value for each key, on the second-to-last axis"));
+        return Err(misfit("do not fit: key and value must have the same extent on the second-to-last axis"));
     }
     let heads = |s: &Shape| lead(s, 2).last().copied();
     let mut group = 1;
@@ -67,7 +69,9 @@ fn extents(q: &Tensor, k: &Tensor, v: &Tensor, options: &AttentionOptions) -> Re
             return Err(misfit("have no axis of heads to group"));
         };
         if hk != hv || hk == 0 || hq == 0 || hq % hk != 0 {
-            return Err(misfit("do not fit: the query's heads must be a multiple of the key's and value's"));
+            return Err(misfit(
+                "do not fit: key and value need equally many heads, which must divide those of the query",
+            ));
         }
         group = hq / hk;
     }
@@ -102,7 +106,7 @@ fn extents(q: &Tensor, k: &Tensor, v: &Tensor, options: &AttentionOptions) -> Re
     if let Some(c) = options.softcap.filter(|c| c.is_nan() || *c <= 0.0) {
         return Err(Error::value(format!("softcap {c}"), "must be positive"));
     }
-    droppable(options.dropout, dtype)?;
+    check_dropout(options.dropout, dtype)?;
     Ok(Extents { scores, group, dtype })
 }
 
@@ -237,7 +241,7 @@ fn rotate_pairs(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Tensor {
 }
 
 /// Returns the dtype of the rotated tensor, or an error if the number of features is odd.
-fn paired(x: &Tensor) -> Result<DType> {
+fn rotated_dtype(x: &Tensor) -> Result<DType> {
     let shape = x.shape();
     match shape.last() {
         Some(d) if d % 2 == 0 => super::loss::common(&[x]),
@@ -269,7 +273,7 @@ impl Tensor {
         if self.error().is_some() {
             return self.clone();
         }
-        let fits = paired(self).and_then(|dtype| check_base(base).map(|()| dtype));
+        let fits = rotated_dtype(self).and_then(|dtype| check_base(base).map(|()| dtype));
         let dtype = match fits {
             Ok(dtype) if self.rank() >= 2 => dtype,
             Ok(_) => {
@@ -293,7 +297,7 @@ impl Tensor {
     pub fn rope_at(&self, positions: &Tensor, base: f64) -> Tensor {
         let ins = [self, positions];
         let fits = || {
-            let dtype = paired(self)?;
+            let dtype = rotated_dtype(self)?;
             check_base(base)?;
             if matches!(positions.dtype().class(), Class::Bool | Class::Complex) {
                 return Err(Error::dtype(positions.dtype(), "positions are integers or floats"));
@@ -321,7 +325,7 @@ impl Tensor {
     pub fn rope_with(&self, cos: &Tensor, sin: &Tensor) -> Tensor {
         let ins = [self, cos, sin];
         let fits = || {
-            paired(self)?;
+            rotated_dtype(self)?;
             let shape = self.shape();
             let d = self.dim(-1);
             for t in [cos, sin] {

@@ -122,7 +122,8 @@ fn plan(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, o: &ConvOptions, n: Optio
     check_groups(o.groups, &[channels, ws[0]])?;
     if ws[1].saturating_mul(o.groups) != channels {
         let what = format!("{channels} channels of the input");
-        return Err(Error::shape(what, format!("must be {} groups of {} of the window", o.groups, ws[1])));
+        let why = format!("must equal groups × channels of the window, {} × {}", o.groups, ws[1]);
+        return Err(Error::shape(what, why));
     }
     check_bias(bias, ws[0])?;
     let stride = o.stride.resolve("stride", n, 1)?;
@@ -157,7 +158,7 @@ fn plan_transpose(
     check_groups(o.groups, &[channels])?;
     if ws[0] != channels {
         let what = format!("{channels} channels of the input");
-        return Err(Error::shape(what, format!("must equal {} of the window", ws[0])));
+        return Err(Error::shape(what, format!("must equal the {} channels of the window", ws[0])));
     }
     let result = ws[1].saturating_mul(o.groups);
     check_bias(bias, result)?;

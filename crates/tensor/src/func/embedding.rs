@@ -83,7 +83,7 @@ impl Tensor {
         if self.error().is_some() {
             return self.clone();
         }
-        if let Err(e) = droppable(p, self.dtype()) {
+        if let Err(e) = check_dropout(p, self.dtype()) {
             return Tensor::refuse("dropout", &[self], e);
         }
         if !training || p == 0.0 {
@@ -99,7 +99,7 @@ impl Tensor {
 }
 
 /// Returns an error if `p` is not a probability or the dtype is not a float.
-pub(super) fn droppable(p: f64, dtype: DType) -> Result<()> {
+pub(super) fn check_dropout(p: f64, dtype: DType) -> Result<()> {
     if !(0.0..=1.0).contains(&p) {
         return Err(Error::value(format!("p {p}"), "must be a probability, from 0 to 1"));
     }

@@ -41,7 +41,7 @@ impl FftNorm {
 
 /// Crops an axis, or pads it with zeros at the end, to extent `n`.
 #[track_caller]
-fn fit(x: &Tensor, axis: usize, n: usize) -> Tensor {
+fn resize_axis(x: &Tensor, axis: usize, n: usize) -> Tensor {
     let by = n as i64 - x.dim(axis as isize) as i64;
     if by == 0 {
         return x.clone();
@@ -62,7 +62,7 @@ fn real(x: &Tensor) -> Tensor {
 
 #[track_caller]
 fn transform(x: &Tensor, axis: usize, n: usize, inverse: bool, norm: FftNorm) -> Tensor {
-    let y = apply1(Fft { axis, inverse }, &[&fit(&complex(x), axis, n)]);
+    let y = apply1(Fft { axis, inverse }, &[&resize_axis(&complex(x), axis, n)]);
     let factor = norm.factor(n, inverse);
     if factor == 1.0 { y } else { y * factor }
 }
@@ -76,7 +76,7 @@ fn real_signal(x: &Tensor, axis: usize, n: usize, norm: FftNorm) -> Tensor {
     let weight = |k: usize| if k == 0 || 2 * k == n { 1.0 } else { 2.0 };
     let spread: Vec<usize> = (0..x.rank()).map(|a| if a == axis { half } else { 1 }).collect();
     let weights = floats(x.dtype().real(), (0..half).map(weight).collect(), spread);
-    transform(&(fit(x, axis, half) * weights), axis, n, true, norm).real()
+    transform(&(resize_axis(x, axis, half) * weights), axis, n, true, norm).real()
 }
 
 impl Tensor {

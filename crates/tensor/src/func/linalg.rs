@@ -116,7 +116,7 @@ impl Tensor {
     /// The inverse of a square matrix; a singular one is an error.
     #[track_caller]
     pub fn inv(&self) -> Tensor {
-        if let Some(refused) = self.unless_square("inv") {
+        if let Some(refused) = self.refuse_non_square("inv") {
             return refused;
         }
         region1("inv", vec![], &[&float(self)], |x| apply1(Solve {}, &[&x[0], &eye_like(&x[0])]))
@@ -168,7 +168,7 @@ impl Tensor {
             let l = lu.narrow(-1, 0, k);
             [p, l.tril(-1) + eye_like(&l), lu.narrow(-2, 0, k).triu(0)]
         });
-        three(parts)
+        triple_or_failed(parts)
     }
 
     /// `self = Q R` with orthonormal columns of `Q` and an upper triangle `R` of non-negative diagonal; see
@@ -241,7 +241,7 @@ impl Tensor {
     /// The `n`-th power of a square matrix: the identity for 0, powers of the inverse for negative `n`.
     #[track_caller]
     pub fn matrix_power(&self, n: i64) -> Tensor {
-        if let Some(refused) = self.unless_square("matrix_power") {
+        if let Some(refused) = self.refuse_non_square("matrix_power") {
             return refused;
         }
         region1("matrix_power", vec![arg("n", n)], &[&float(self)], |x| {
@@ -264,7 +264,7 @@ impl Tensor {
     /// of two, then squared repeatedly.
     #[track_caller]
     pub fn matrix_exp(&self) -> Tensor {
-        if let Some(refused) = self.unless_square("matrix_exp") {
+        if let Some(refused) = self.refuse_non_square("matrix_exp") {
             return refused;
         }
         if self.numel() == 0 {
@@ -275,7 +275,7 @@ impl Tensor {
 
     /// Returns a failed tensor if this is not a batch of square matrices.
     #[track_caller]
-    fn unless_square(&self, name: &str) -> Option<Tensor> {
+    fn refuse_non_square(&self, name: &str) -> Option<Tensor> {
         if self.error().is_some() {
             return Some(self.clone());
         }
@@ -295,10 +295,10 @@ fn drop_column(vector: bool, x: Tensor) -> Tensor {
     if vector && x.error().is_none() { x.squeeze(-1) } else { x }
 }
 
-fn three(parts: gradus_ir::Result<Vec<Tensor>>) -> (Tensor, Tensor, Tensor) {
+fn triple_or_failed(parts: gradus_ir::Result<Vec<Tensor>>) -> (Tensor, Tensor, Tensor) {
     match parts.map(<[Tensor; 3]>::try_from) {
         Ok(Ok(parts)) => parts.into(),
-        Ok(Err(_)) => three(Err(Error::verify("expected three results"))),
+        Ok(Err(_)) => triple_or_failed(Err(Error::verify("expected three results"))),
         Err(e) => (Tensor::failed(e.clone()), Tensor::failed(e.clone()), Tensor::failed(e)),
     }
 }
@@ -323,7 +323,7 @@ const PADE: [f64; 14] = [
 ];
 
 /// Norm up to which the approximant is accurate in `f64`.
-const REACH: f64 = 5.371920351148152;
+const MAX_NORM: f64 = 5.371920351148152;
 
 /// Number of squarings that suffices for every matrix whose exponential is neither 0 nor infinite.
 const SQUARINGS: usize = 24;
@@ -332,7 +332,7 @@ fn exponential(x: &Tensor) -> Tensor {
     let fixed = x.stop_gradient();
     let size = if x.dtype().is_complex() { fixed.real().hypot(&fixed.imag()) } else { fixed.abs() };
     let norm = size.sum(-2).max(-1);
-    let times = (norm / REACH).log2().ceil().clamp(0.0, SQUARINGS as f64);
+    let times = (norm / MAX_NORM).log2().ceil().clamp(0.0, SQUARINGS as f64);
     let times = times.unsqueeze(-1).unsqueeze(-1);
     let a = x * &(-&times).exp2();
     let (one, a2) = (eye_like(x), a.matmul(&a));

@@ -49,7 +49,7 @@ pub(super) fn common(ins: &[&Tensor]) -> Result<DType> {
 
 /// Returns the common shape of prediction and target. Only axes of extent 1 and scalars broadcast. A target
 /// of another rank is almost always a mistake: `[n]` and `[n, 1]` would give `n²` losses.
-pub(super) fn paired(a: &Tensor, b: &Tensor) -> Result<Shape> {
+pub(super) fn paired_shape(a: &Tensor, b: &Tensor) -> Result<Shape> {
     let (sa, sb) = (a.shape(), b.shape());
     let ranks = sa.rank() == sb.rank() || sa.rank() == 0 || sb.rank() == 0;
     sa.broadcast(&sb).filter(|_| ranks).ok_or_else(|| {
@@ -69,7 +69,7 @@ pub(super) fn elementwise(
     f: impl FnOnce(&[Tensor]) -> Tensor,
 ) -> Tensor {
     let prepare = || {
-        let shape = if let [a, b, ..] = ins { paired(a, b)? } else { Shape::scalar() };
+        let shape = if let [a, b, ..] = ins { paired_shape(a, b)? } else { Shape::scalar() };
         let grow = |shape: Shape, t: &&Tensor| {
             shape
                 .broadcast(&t.shape())

@@ -28,11 +28,11 @@ impl Default for NllOptions {
 pub struct CrossEntropyOptions {
     /// A weight for each class.
     pub weight: Option<Tensor>,
-    /// Target classes of this number are ignored.
+    /// Targets of this class are ignored.
     pub ignore_index: i64,
     /// Fraction of every target that is spread evenly over all classes.
     pub label_smoothing: f64,
-    /// Reduction of the single losses; the mean over target classes is weighted.
+    /// Reduction of the single losses. If targets are classes, the mean is weighted.
     pub reduction: Reduction,
 }
 
@@ -103,7 +103,7 @@ fn targets(target: &Tensor, weight: Option<&Tensor>, ignore: i64, count: usize, 
 }
 
 /// Returns the negated values at the target classes.
-fn picked(x: &Tensor, axis: usize, [ignored, safe, _]: &[Tensor; 3]) -> Tensor {
+fn negated_at_targets(x: &Tensor, axis: usize, [ignored, safe, _]: &[Tensor; 3]) -> Tensor {
     let axis = axis as isize;
     let at = x.gather(axis, &safe.unsqueeze(axis)).squeeze(axis);
     -ignored.select(0.0, &at)
@@ -137,7 +137,7 @@ pub fn nll_loss(input: &Tensor, target: &Tensor, options: &NllOptions) -> Tensor
         let logs = wide(&x[0].to_dtype(dtype));
         let weight = x.get(2).map(|w| w.to_dtype(logs.dtype()));
         let chosen = targets(&x[1], weight.as_ref(), *ignore_index, logs.dim(axis as isize), logs.dtype());
-        let losses = picked(&logs, axis, &chosen) * &chosen[2];
+        let losses = negated_at_targets(&logs, axis, &chosen) * &chosen[2];
         weighted_mean(&losses, &chosen[2], *reduction).to_dtype(dtype)
     })
 }
@@ -173,21 +173,21 @@ pub fn cross_entropy(input: &Tensor, target: &Tensor, options: &CrossEntropyOpti
         let (count, weight) = (logs.dim(axis as isize), x.get(2).map(|w| w.to_dtype(logs.dtype())));
         // Broadcasts class weights along the class axis.
         let along: Vec<usize> = (0..logs.rank()).map(|a| if a == axis { count } else { 1 }).collect();
-        let heavy = |t: Tensor| weight.as_ref().map_or(t.clone(), |w| t * w.reshape(&along));
+        let weighted = |t: Tensor| weight.as_ref().map_or(t.clone(), |w| t * w.reshape(&along));
         if ids {
             let chosen = targets(&x[1], weight.as_ref(), *ignore_index, count, logs.dtype());
-            let sharp = picked(&logs, axis, &chosen) * &chosen[2];
+            let sharp = negated_at_targets(&logs, axis, &chosen) * &chosen[2];
             let losses = if smoothing == 0.0 {
                 sharp
             } else {
-                let even = chosen[0].select(0.0, &-heavy(logs).sum(axis as isize));
+                let even = chosen[0].select(0.0, &-weighted(logs).sum(axis as isize));
                 sharp * (1.0 - smoothing) + even * (smoothing / count as f64)
             };
             weighted_mean(&losses, &chosen[2], reduction).to_dtype(dtype)
         } else {
             let target = x[1].to_dtype(logs.dtype()) * (1.0 - smoothing) + smoothing / count.max(1) as f64;
             let never = target.eq(0.0).and(&logs.eq(f64::NEG_INFINITY));
-            let losses = -heavy(target * never.select(0.0, &logs)).sum(axis as isize);
+            let losses = -weighted(target * never.select(0.0, &logs)).sum(axis as isize);
             reduction.of(&losses).to_dtype(dtype)
         }
     })

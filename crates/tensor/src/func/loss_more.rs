@@ -56,7 +56,10 @@ pub fn cosine_embedding_loss(
         let rows = shape.split_last().map(|(_, rows)| rows);
         if second.shape() != shape || rows != Some(&own) {
             let what = format!("rows of {shape} and {} with targets {own}", second.shape());
-            return Err(Error::shape(what, "do not fit: the rows need one shape, and each row one target"));
+            return Err(Error::shape(
+                what,
+                "do not fit: both inputs must have the same shape, and each row needs one target",
+            ));
         }
         common(&ins)
     };
@@ -156,8 +159,9 @@ pub fn gaussian_nll_loss(
             && shape[..shape.rank() - 1] == wide.shape()[..shape.rank() - 1]
     };
     if wide.shape() != shape && wide.rank() > 0 && !column() {
-        let why =
-            format!("does not fit the input's {shape}: it is that, or one for each row of the last axis");
+        let why = format!(
+            "does not fit the input's {shape}: it must have that shape, or one element for each row of the last axis"
+        );
         let e = Error::shape(format!("a variance of shape {own}"), why);
         return Tensor::refuse("gaussian_nll_loss", &ins, e);
     }

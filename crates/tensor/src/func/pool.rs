@@ -111,7 +111,7 @@ fn slides(
             [spatial[i], size[i], stride[i], padding[i], dilation[i]].map(|v| v as i64);
         let mut s = Slide { extent, size, stride, padding, dilation, count: 0 };
         if padding > s.reach() / 2 {
-            let why = format!("must be at most half the window, which reaches {}", s.reach());
+            let why = format!("must be at most half of the {} elements that a window spans", s.reach());
             return Err(Error::value(format!("padding {padding} on spatial axis {i}"), why));
         }
         let room = extent.saturating_add(2 * padding) - s.reach();
@@ -124,7 +124,10 @@ fn slides(
         s.count = count;
         let before = (0..count).take_while(|p| p * stride < padding);
         if count < 1 || before.chain([count - 1]).any(|p| s.first(p) >= extent) {
-            let what = format!("a window reaching {} with padding {padding} on spatial axis {i}", s.reach());
+            let what = format!(
+                "a window that spans {} elements with padding {padding} on spatial axis {i}",
+                s.reach()
+            );
             return Err(Error::shape(what, format!("does not fit extent {extent}")));
         }
         Ok(s)
@@ -241,7 +244,7 @@ pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOpti
         }
         (at_positions(x, &position, &lead, &spatial), position)
     });
-    two(both)
+    pair_or_failed(both)
 }
 
 /// Makes the integer 0, from which positions are accumulated.
@@ -250,9 +253,10 @@ fn scalar_zero() -> Tensor {
     super::each::scalar(DType::I64, 0.0)
 }
 
-fn two(outs: Result<Vec<Tensor>>) -> (Tensor, Tensor) {
+fn pair_or_failed(outs: Result<Vec<Tensor>>) -> (Tensor, Tensor) {
     let outs = outs.and_then(|v| {
-        <[Tensor; 2]>::try_from(v).map_err(|v| Error::verify(format!("{} results of two", v.len())))
+        <[Tensor; 2]>::try_from(v)
+            .map_err(|v| Error::verify(format!("expected two results, found {}", v.len())))
     });
     match outs {
         Ok([a, b]) => (a, b),

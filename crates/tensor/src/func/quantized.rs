@@ -48,7 +48,7 @@ pub fn dequantize(bytes: &Tensor, format: Format) -> Tensor {
             let lead = &rows[..rows.rank() - 1];
             let count = shape.last().map_or(0, |n| n / format.block_elements());
             let blocks: Vec<usize> = lead.iter().copied().chain([count, format.block_bytes()]).collect();
-            values(&Block(x[0].reshape(blocks)), format).reshape(shape.to_vec())
+            values(&Blocks(x[0].reshape(blocks)), format).reshape(shape.to_vec())
         }),
         Err(e) => Tensor::refuse("dequantize", &[bytes], e),
     }
@@ -71,7 +71,7 @@ pub(super) fn quantize_rows(x: &Tensor) -> Tensor {
 const BLOCK: usize = 32;
 
 /// Rounds activations to the nearest of 255 multiples of a scale, one scale for each block of 32.
-fn rounded(x: &Tensor) -> Tensor {
+fn round_activations(x: &Tensor) -> Tensor {
     // Half precision would be too coarse for the scales.
     let wide = if x.dtype() == DType::F64 { x.clone() } else { x.to_dtype(DType::F32) };
     let blocks = wide.unflatten(-1, [x.dim(-1) / BLOCK, BLOCK]);
@@ -115,7 +115,7 @@ pub fn quantized_dot(x: &Tensor, bytes: &Tensor, format: Format, compute: Comput
             let activations = match compute {
                 Compute::F32 => x[0].clone(),
                 Compute::Bf16 => x[0].to_dtype(DType::BF16).to_dtype(x[0].dtype()),
-                Compute::Int8 => rounded(&x[0]),
+                Compute::Int8 => round_activations(&x[0]),
             };
             super::linear(&activations, &weights(x), None)
         },
@@ -124,9 +124,9 @@ pub fn quantized_dot(x: &Tensor, bytes: &Tensor, format: Format, compute: Comput
 }
 
 /// Blocks of bytes, `[..., blocks, bytes]`.
-struct Block(Tensor);
+struct Blocks(Tensor);
 
-impl Block {
+impl Blocks {
     fn part(&self, from: usize, count: usize) -> Tensor {
         self.0.narrow(-1, from, count)
     }
@@ -193,7 +193,7 @@ fn eight_bit_floats(bytes: &Tensor) -> Tensor {
 }
 
 /// Decodes blocks to values, `[..., blocks, elements]`.
-fn values(b: &Block, format: Format) -> Tensor {
+fn values(b: &Blocks, format: Format) -> Tensor {
     // The fifth bits of 32 elements, in four bytes.
     let fifth = |from| {
         let bits = Tensor::from((0..8).collect::<Vec<i32>>());

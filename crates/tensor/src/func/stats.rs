@@ -24,7 +24,7 @@ fn squared(x: &Tensor) -> Tensor {
 
 /// Runs a reduction over axes as one region; `f` keeps the reduced axes, with extent 1.
 #[track_caller]
-fn over(
+fn reduce_region(
     name: &'static str,
     x: &Tensor,
     axes: impl Axes,
@@ -32,13 +32,13 @@ fn over(
     args: Args,
     f: impl FnOnce(&Tensor, &[isize]) -> Tensor,
 ) -> Tensor {
-    let [y] = all_over(name, x, axes, keepdim, args, |x, axes| [f(x, axes)]);
+    let [y] = reduce_region_n(name, x, axes, keepdim, args, |x, axes| [f(x, axes)]);
     y
 }
 
 /// Runs several reductions over axes as one region.
 #[track_caller]
-fn all_over<const N: usize>(
+fn reduce_region_n<const N: usize>(
     name: &'static str,
     x: &Tensor,
     axes: impl Axes,
@@ -84,33 +84,33 @@ fn var_kept(x: &Tensor, axes: &[isize], correction: f64) -> Tensor {
 
 #[track_caller]
 fn mean(x: &Tensor, axes: impl Axes, keepdim: bool) -> Tensor {
-    over("mean", x, axes, keepdim, vec![], mean_kept)
+    reduce_region("mean", x, axes, keepdim, vec![], mean_kept)
 }
 
 #[track_caller]
 fn var(x: &Tensor, axes: impl Axes, correction: f64, keepdim: bool) -> Tensor {
     let args = vec![arg("correction", correction)];
-    over("var", &floating(x), axes, keepdim, args, |x, axes| var_kept(x, axes, correction))
+    reduce_region("var", &floating(x), axes, keepdim, args, |x, axes| var_kept(x, axes, correction))
 }
 
 #[track_caller]
 fn std(x: &Tensor, axes: impl Axes, correction: f64, keepdim: bool) -> Tensor {
     let args = vec![arg("correction", correction)];
-    over("std", &floating(x), axes, keepdim, args, |x, axes| root(&var_kept(x, axes, correction)))
+    reduce_region("std", &floating(x), axes, keepdim, args, |x, axes| root(&var_kept(x, axes, correction)))
 }
 
 #[track_caller]
 fn var_mean(x: &Tensor, axes: impl Axes, correction: f64, keepdim: bool) -> (Tensor, Tensor) {
     let args = vec![arg("correction", correction)];
     let f = |x: &Tensor, axes: &[isize]| [var_kept(x, axes, correction), mean_kept(x, axes)];
-    all_over("var_mean", &floating(x), axes, keepdim, args, f).into()
+    reduce_region_n("var_mean", &floating(x), axes, keepdim, args, f).into()
 }
 
 #[track_caller]
 fn std_mean(x: &Tensor, axes: impl Axes, correction: f64, keepdim: bool) -> (Tensor, Tensor) {
     let args = vec![arg("correction", correction)];
     let f = |x: &Tensor, axes: &[isize]| [root(&var_kept(x, axes, correction)), mean_kept(x, axes)];
-    all_over("std_mean", &floating(x), axes, keepdim, args, f).into()
+    reduce_region_n("std_mean", &floating(x), axes, keepdim, args, f).into()
 }
 
 fn norm_kept(x: &Tensor, p: f64, axes: &[isize]) -> Tensor {
@@ -212,7 +212,9 @@ impl Tensor {
     pub fn norm(&self, p: impl Into<f64>, axes: impl Axes, keepdim: bool) -> Tensor {
         let (x, p) = (floating(self), p.into());
         match check_order(p) {
-            Ok(()) => over("norm", &x, axes, keepdim, vec![arg("p", p)], |x, axes| norm_kept(x, p, axes)),
+            Ok(()) => {
+                reduce_region("norm", &x, axes, keepdim, vec![arg("p", p)], |x, axes| norm_kept(x, p, axes))
+            }
             Err(e) => Tensor::refuse("norm", &[&x], e),
         }
     }

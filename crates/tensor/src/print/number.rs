@@ -75,8 +75,8 @@ fn floats(v: &[f64], style: Style) -> Vec<String> {
         let size = match x.abs() {
             size if size.is_nan() => "nan".to_string(),
             size if size.is_infinite() => "inf".to_string(),
-            size if scientific => in_powers(size, digits, power),
-            size => positional(size, style),
+            size if scientific => format_scientific(size, digits, power),
+            size => format_positional(size, style),
         };
         format!("{sign}{size}")
     };
@@ -112,7 +112,7 @@ fn exponent(x: f64, digits: usize) -> i32 {
 }
 
 /// Formats a magnitude in scientific notation, with `digits` of mantissa and `power` digits of exponent.
-fn in_powers(size: f64, digits: usize, power: usize) -> String {
+fn format_scientific(size: f64, digits: usize, power: usize) -> String {
     let (mantissa, exponent) = split(size, digits);
     let point = if digits == 0 { "." } else { "" };
     let sign = if exponent < 0 { '-' } else { '+' };
@@ -120,7 +120,7 @@ fn in_powers(size: f64, digits: usize, power: usize) -> String {
 }
 
 /// Formats a magnitude with the fewest digits after the point that round to it in its dtype.
-fn positional(size: f64, Style { dtype, most, .. }: Style) -> String {
+fn format_positional(size: f64, Style { dtype, most, .. }: Style) -> String {
     let identifies = |d: &usize| format!("{size:.d$}").parse::<f64>().is_ok_and(|y| dtype.round(y) == size);
     let digits = (0..most).find(identifies).unwrap_or(most);
     let text = format!("{size:.digits$}");
