@@ -35,7 +35,7 @@ _IMPLICIT = ("__call__", "__getitem__", "__len__", "__iter__", "__contains__", "
 _OF_FUNCTION = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
 _OF_PARTIAL = operator.attrgetter("func", "args", "keywords")
 # Instructions after which the loaded value is still on the stack.
-_PASSING = ("COPY", "DUP_TOP", "CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP", "PRECALL")
+_KEEPS_VALUE = ("COPY", "DUP_TOP", "CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP", "PRECALL")
 
 
 class _Code:
@@ -57,7 +57,7 @@ class _Code:
             elif name.startswith("STORE_FAST"):
                 assigned.update(value if isinstance(value, tuple) else [value])
                 chain = None
-            elif name not in _PASSING:
+            elif name not in _KEEPS_VALUE:
                 chain = None
         several = bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args, **kwargs
         self.given = [*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + several], *code.co_freevars]
@@ -68,7 +68,7 @@ class _Code:
         # Attribute names passed to `getattr` are among the constants, if they are literal.
         self.any_name = bool({"getattr", "vars", "__dict__"} & {*code.co_names})
         written = [x for x in code.co_consts if isinstance(x, str) and x.isidentifier()]
-        self.asked_for = written if {"getattr", "hasattr"} & {*code.co_names} else []
+        self.literal_names = written if {"getattr", "hasattr"} & {*code.co_names} else []
         self.is_ours = os.path.abspath(code.co_filename).startswith(_OURS)
         in_library = code.co_filename.startswith(_STANDARD) and "site-packages" not in code.co_filename
         self.reads_module = not in_library and not code.co_filename.startswith("<frozen")
@@ -104,7 +104,7 @@ def _is_random_source(x):
 
 
 def _state_reader(x):
-    """Returns a function that reads the current state of an object implemented in C, or None."""
+    """Returns a function that reads the current state of a function or of an object implemented in C, or None."""
     if isinstance(x, types.FunctionType):
         code = _Code.of(x.__code__)
         return functools.partial(_OF_FUNCTION, x) if code.reads_module and not code.is_ours else None
@@ -146,7 +146,7 @@ class Reads:
     def __init__(self, function, arguments):
         self._guards, self._lasting, self._functions, self._seen, self._before = {}, {}, {}, set(), None
         self._inner, self._undo, self._given = set(), [], (function, arguments)
-        self.passing = []
+        self.transient = []
 
     @property
     def guards(self):
@@ -184,15 +184,15 @@ class Reads:
             self._before(frame, event, value)
 
     def _check_native_call(self, frame, function):
-        """Checks a call of C code. Results of clocks, random generators and files are valid for one call only, and are added to `passing`."""
+        """Checks a call of C code. Results of clocks, random generators and files are valid for one call only, and are added to `transient`."""
         owner = getattr(function, "__self__", None)
-        passing = owner is time or isinstance(owner, random.Random) or function is open or (
+        transient = owner is time or isinstance(owner, random.Random) or function is open or (
             isinstance(owner, type) and owner.__module__ == "datetime" and function.__name__ in ("now", "today", "utcnow")
         )
-        while passing and frame is not None and frame.f_globals.get("__name__") == "random":
+        while transient and frame is not None and frame.f_globals.get("__name__") == "random":
             frame = frame.f_back
-        if passing and frame is not None and _Code.of(frame.f_code).reads_module and not _Code.of(frame.f_code).is_ours:
-            self.passing.append(f"{function.__name__}()")
+        if transient and frame is not None and _Code.of(frame.f_code).reads_module and not _Code.of(frame.f_code).is_ours:
+            self.transient.append(f"{function.__name__}()")
 
     def function(self, function):
         """Registers the call of a function that is not reachable by names."""
@@ -267,7 +267,7 @@ class Reads:
 
     def _look_for(self, names, values, code=None):
         """Guards attributes with these names on any of the values."""
-        if not names and not (code and (code.any_name or code.asked_for)):
+        if not names and not (code and (code.any_name or code.literal_names)):
             return
         todo, seen = list(_parts(values)), set()
         while todo:
@@ -277,7 +277,7 @@ class Reads:
             seen.add(id(x))
             for name in names:
                 todo.extend(_parts(self._attribute(x, name)))
-            for name in code.asked_for if code else ():
+            for name in code.literal_names if code else ():
                 todo.extend(_parts(self._attribute(x, name, True)))
             if _optimises(type(x)) or isinstance(x, types.ModuleType):
                 continue
@@ -294,11 +294,11 @@ class Reads:
                 continue
             self._lasting[id(x)] = x
             if isinstance(x, Iterator) or _is_random_source(x):
-                self.passing.append(getattr(x, "__name__", type(x).__name__))
+                self.transient.append(getattr(x, "__name__", type(x).__name__))
             state = _state_reader(x)
-            if state is not None and ("given", id(x), None) not in self._guards:
-                guard = _Guard("given", state, None, getattr(x, "__name__", type(x).__name__))
-                self._guards["given", id(x), None] = guard
+            if state is not None and ("computed", id(x), None) not in self._guards:
+                guard = _Guard("computed", state, None, getattr(x, "__name__", type(x).__name__))
+                self._guards["computed", id(x), None] = guard
                 todo.append(guard.before)
             if isinstance(x, dict):
                 todo.extend(x.values())
@@ -344,9 +344,9 @@ class Reads:
 
     def guard(self, kind, owner, key, name):
         """Guards the current value at a location."""
-        place = (kind, id(owner), key)
-        if place not in self._guards:
-            guard = self._guards[place] = _Guard(kind, owner, key, name)
+        location = (kind, id(owner), key)
+        if location not in self._guards:
+            guard = self._guards[location] = _Guard(kind, owner, key, name)
             self._keep(guard.before)
 
     @staticmethod

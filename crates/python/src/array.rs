@@ -96,7 +96,7 @@ impl Functions {
     }
 }
 
-/// `PyArray_Type`, `PyArray_DescrFromType`, `PyArray_NewFromDescr`, `PyArray_SetBaseObject`.
+/// Indices in this table of `PyArray_Type`, `PyArray_DescrFromType`, `PyArray_NewFromDescr`, `PyArray_SetBaseObject`.
 const TYPE: usize = 2;
 const DTYPE_OF: usize = 45;
 const NEW: usize = 94;

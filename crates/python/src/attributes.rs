@@ -27,10 +27,10 @@ impl PyTensor {
             Some(flag) if flag.is_instance_of::<PyBool>() => flag.extract()?,
             Some(_) => {
                 let all = data.into_iter().chain(requires_grad).cloned().chain(sizes.iter());
-                return PyTensor::out(crate::create::of_extents(all)?);
+                return PyTensor::out(crate::create::zeros_of_extents(all)?);
             }
         };
-        let value = crate::create::constructed(data, dtype.map(|d| d.0))?;
+        let value = crate::create::from_constructor(data, dtype.map(|d| d.0))?;
         PyTensor::out(if flag { crate::trace_deps::register_leaf(value.requires_grad_()) } else { value })
     }
 
@@ -321,7 +321,7 @@ impl PyTensor {
     fn zero_(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
         if !slf.get().zero_in_place() {
             let x = slf.get().value(slf.py())?;
-            let zeros = crate::create::few_of(&x, Number::Int(0)).unwrap_or_else(|| x.zeros_like());
+            let zeros = crate::create::small_full(&x, Number::Int(0)).unwrap_or_else(|| x.zeros_like());
             drop(x);
             slf.get().write_same(slf.py(), zeros)?;
         }
@@ -447,14 +447,14 @@ impl PyTensor {
     ) -> PyResult<PyTensor> {
         let x = self.value(py)?;
         let dtype = dtype.map_or(x.dtype(), |d| d.0);
-        crate::create::made_of(data, Some(dtype), device, Some(crate::device::of(&x)), requires_grad)
+        crate::create::copy_to_new(data, Some(dtype), device, Some(crate::device::of(&x)), requires_grad)
     }
 
     /// The strides of the tensor, in elements.
     #[doc = example!(stride)]
     fn stride<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTuple>> {
         let x = slf.get().value(slf.py())?;
-        if slf.get().is_whole() && !x.is_traced() {
+        if !slf.get().is_view() && !x.is_traced() {
             return PyTuple::new(slf.py(), raise(x.memory())?.strides);
         }
         let (_, positions) = PyTensor::root(slf)?;

@@ -54,7 +54,7 @@ impl<'py> Function<'py> {
     }
 
     /// Returns the result of a transform, or raises the exception of the function.
-    pub(crate) fn done<R>(&self, result: gradus::Result<R>) -> PyResult<R> {
+    pub(crate) fn finish<R>(&self, result: gradus::Result<R>) -> PyResult<R> {
         match (self.failed.borrow_mut().take(), result) {
             (Some(e), _) => Err(e),
             (None, Ok(r)) => Ok(r),
@@ -63,8 +63,8 @@ impl<'py> Function<'py> {
     }
 }
 
-/// Converts both lists to Python objects.
-pub(crate) fn two<'py>(
+/// Converts both lists to lists of Python objects.
+pub(crate) fn wrap_both<'py>(
     py: Python<'py>,
     lists: (Vec<Tensor>, Vec<Tensor>),
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {

@@ -42,7 +42,7 @@ pub(crate) struct CompiledProgram {
     /// results.
     pub(crate) rebound: Vec<Rebound>,
     /// Tensors that the function stored in outside containers; their values are group (5) of the results.
-    pub(crate) left: Vec<Py<PyTensor>>,
+    pub(crate) stored: Vec<Py<PyTensor>>,
     /// If true, the program contains a backward pass.
     pub(crate) differentiates: bool,
     pub(crate) results: Tree,
@@ -96,29 +96,29 @@ impl Rebound {
 
 /// The hooks that leaves had when a function was traced.
 pub(crate) struct Hooks {
-    were: Vec<Vec<usize>>,
+    expected: Vec<Vec<usize>>,
     /// Value of the change counter when the hooks were last found to be unchanged.
     checked_at: AtomicU64,
 }
 
 impl Hooks {
     pub(crate) fn of<'a>(leaves: impl Iterator<Item = &'a Tensor>) -> Hooks {
-        Hooks { checked_at: gradus::hooks_changed().into(), were: leaves.map(Tensor::hooks).collect() }
+        Hooks { checked_at: gradus::hooks_changed().into(), expected: leaves.map(Tensor::hooks).collect() }
     }
 
     /// Returns true if the hooks are unchanged. Always checks the hooks of arguments, because the arguments
     /// may be other tensors.
     fn hold(&self, arguments: &[Tensor], cells: &[Tensor]) -> bool {
         let now = gradus::hooks_changed();
-        let (of_arguments, of_cells) = self.were.split_at(arguments.len().min(self.were.len()));
+        let (of_arguments, of_cells) = self.expected.split_at(arguments.len().min(self.expected.len()));
         if now == 0 {
             return true;
         }
-        if !arguments.iter().zip(of_arguments).all(|(t, were)| t.hooks() == *were) {
+        if !arguments.iter().zip(of_arguments).all(|(t, expected)| t.hooks() == *expected) {
             return false;
         }
         if self.checked_at.load(Ordering::Relaxed) != now {
-            if !cells.iter().zip(of_cells).all(|(t, were)| t.hooks() == *were) {
+            if !cells.iter().zip(of_cells).all(|(t, expected)| t.hooks() == *expected) {
                 return false;
             }
             self.checked_at.store(now, Ordering::Relaxed);
@@ -132,7 +132,7 @@ pub(crate) struct Gradient {
     pub(crate) of: GradientOwner,
     /// If the function depends on the previous gradient: a cell for it, or `None` if there was none.
     pub(crate) read: Option<Option<Tensor>>,
-    pub(crate) left: GradientChange,
+    pub(crate) change: GradientChange,
 }
 
 /// The effect of a function on a gradient.
@@ -163,7 +163,11 @@ pub(crate) fn requirement(t: &Tensor) -> (bool, bool) {
 impl CompiledProgram {
     /// Returns true if structure and types of these arguments are those of the program. Collects their
     /// tensors in `tensors`.
-    pub(crate) fn takes(&self, arguments: &Bound<'_, PyTuple>, tensors: &mut Vec<Tensor>) -> PyResult<bool> {
+    pub(crate) fn matches_types(
+        &self,
+        arguments: &Bound<'_, PyTuple>,
+        tensors: &mut Vec<Tensor>,
+    ) -> PyResult<bool> {
         tensors.clear();
         if !self.arguments.matches(arguments.as_any(), tensors)? || tensors.len() != self.types.len() {
             return Ok(false);
@@ -174,8 +178,8 @@ impl CompiledProgram {
 
     /// Returns true if the program applies to these arguments, whose types match, and to the current outside
     /// state.
-    pub(crate) fn fits(&self, arguments: &Bound<'_, PyTuple>, tensors: &[Tensor]) -> PyResult<bool> {
-        if self.modes != Modes::now() || !self.is_here(tensors) {
+    pub(crate) fn applies(&self, arguments: &Bound<'_, PyTuple>, tensors: &[Tensor]) -> PyResult<bool> {
+        if self.modes != Modes::now() || !self.is_on_device(tensors) {
             return Ok(false);
         }
         if self.compiled.cells().iter().zip(&self.required).any(|(t, was)| t.requires_grad() != *was) {
@@ -220,7 +224,7 @@ impl CompiledProgram {
 
     /// Returns true if the operands are on the device that the program was compiled for. A run rejects
     /// operands on mixed devices.
-    fn is_here(&self, tensors: &[Tensor]) -> bool {
+    fn is_on_device(&self, tensors: &[Tensor]) -> bool {
         if !crate::device::other_devices_used() {
             return true;
         }
@@ -236,7 +240,7 @@ impl CompiledProgram {
     /// Returns true if two threads must not run the program at the same time, because it changes state, or
     /// because functions that change state are called before it.
     pub(crate) fn is_exclusive(&self) -> bool {
-        let changes = self.gradients.len() + self.rebound.len() + self.left.len() + self.before.len();
+        let changes = self.gradients.len() + self.rebound.len() + self.stored.len() + self.before.len();
         self.writes() || changes > 0
     }
 
@@ -333,14 +337,14 @@ impl CompiledProgram {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = arguments.py();
         let mut outs = self.run(py, tensors, first)?;
-        for (tensor, new) in self.left.iter().zip(outs.split_off(outs.len() - self.left.len())) {
+        for (tensor, new) in self.stored.iter().zip(outs.split_off(outs.len() - self.stored.len())) {
             tensor.get().rebind(new);
         }
         for (r, new) in self.rebound.iter().zip(outs.split_off(outs.len() - self.rebound.len())) {
             r.location.get().put(py, Bound::new(py, PyTensor::new(new))?.into_any())?;
         }
         let has_value =
-            |g: &&Gradient| matches!(g.left, GradientChange::Replaced | GradientChange::Propagated);
+            |g: &&Gradient| matches!(g.change, GradientChange::Replaced | GradientChange::Propagated);
         let values = outs.split_off(outs.len() - self.gradients.iter().filter(has_value).count());
         self.store_gradients(py, tensors, &values)?;
         if !self.changed.is_empty() {
@@ -357,7 +361,7 @@ impl CompiledProgram {
                 }
             }
         }
-        self.results.built(py, &mut outs.into_iter())
+        self.results.build(py, &mut outs.into_iter())
     }
 }
 
@@ -368,7 +372,7 @@ impl CompiledProgram {
         let mut on = Vec::new();
         for g in &self.gradients {
             let Some(tensor) = g.tensor(tensors) else { continue };
-            match g.left {
+            match g.change {
                 GradientChange::Unchanged => {}
                 GradientChange::Cleared => raise(tensor.set_grad(None))?,
                 GradientChange::Replaced => raise(tensor.set_grad(values.next().as_ref()))?,
@@ -392,7 +396,7 @@ pub(crate) fn may_share(t: &Tensor, differentiates: bool, writes: bool) -> bool 
 
 /// Returns true if a tensor is a view of one of these cells.
 pub(crate) fn part_of_a_cell(py: Python<'_>, object: &Bound<'_, PyTensor>, cells: &[Tensor]) -> bool {
-    if object.get().is_whole() {
+    if !object.get().is_view() {
         return false;
     }
     let Some((root, _)) = object.get().ancestry(py).pop() else { return false };
@@ -406,7 +410,7 @@ pub(crate) enum TensorRelation {
     /// all differ.
     Twins(Vec<usize>),
     /// Some arguments are different views of one tensor.
-    Parts,
+    ViewsOfOneTensor,
 }
 
 impl TensorRelation {
@@ -425,7 +429,7 @@ impl TensorRelation {
                 any = true;
                 match (&objects[first], &objects[i]) {
                     (Some(a), Some(b)) if a.is(b) => twins[i] = first,
-                    _ => return TensorRelation::Parts,
+                    _ => return TensorRelation::ViewsOfOneTensor,
                 }
             }
         }

@@ -14,7 +14,7 @@ use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, Py
 use std::sync::{Mutex, PoisonError};
 
 /// Deepest nesting of lists that is read. Bounds the recursion into a list that contains itself.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Makes a tensor from any object that holds numbers.
 pub(crate) fn tensor_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
@@ -107,7 +107,7 @@ struct Nested {
 
 impl Nested {
     fn read(&mut self, obj: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(value_error("lists are nested too deep"));
         }
         let n = obj.len()?;
@@ -183,14 +183,14 @@ impl Nested {
             }
             _ => {
                 self.flat.iter().try_for_each(|n| fits(*n, dtype))?;
-                let whole = |n: &Number| match *n {
+                let integer = |n: &Number| match *n {
                     Number::Bool(b) => b as i64,
                     Number::Int(i) if dtype == DType::Bool => (i != 0) as i64,
                     Number::Int(i) => dtype.wrap(i),
                     ref n if dtype == DType::Bool => (float(n) != 0.0) as i64,
                     ref n => dtype.wrap(dtype.from_float(float(n))),
                 };
-                self.flat.iter().map(whole).collect::<Vec<_>>().into()
+                self.flat.iter().map(integer).collect::<Vec<_>>().into()
             }
         };
         let literal = raise(Literal::new(Aval::new(dtype, Shape::from(self.shape)), data))?;
@@ -199,12 +199,12 @@ impl Nested {
 
     /// Stacks lists of tensors.
     fn stacked(self) -> PyResult<Tensor> {
-        let whole = self.shape.iter().product::<usize>();
+        let count = self.shape.iter().product::<usize>();
         // Tensors of one element count as numbers, as in PyTorch.
         let single = self.tensors.iter().all(|t| t.numel() == 1);
         let flat = |t: &Tensor| if single { t.reshape([0usize; 0]) } else { t.clone() };
         let all: Vec<Tensor> = self.tensors.iter().map(flat).collect();
-        if whole != all.len() || all.iter().any(|t| t.shape() != all[0].shape()) {
+        if count != all.len() || all.iter().any(|t| t.shape() != all[0].shape()) {
             return Err(value_error("a list holds either tensors of one shape or numbers"));
         }
         let refs: Vec<&Tensor> = all.iter().collect();
@@ -241,7 +241,7 @@ pub(crate) fn array(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
 }
 
 /// Elements read at a time; between two reads Python can handle Ctrl-C.
-const AT_ONCE: usize = 1 << 18;
+const CHUNK: usize = 1 << 18;
 
 /// The elements in row-major order, as Python objects.
 struct Elements<'py> {
@@ -252,26 +252,26 @@ struct Elements<'py> {
     /// The elements that were read last.
     read: Literal,
     /// Number of elements of `read` that were returned.
-    given: usize,
+    consumed: usize,
 }
 
 impl<'py> Elements<'py> {
     /// Reads more elements if all read ones are consumed.
     fn refill(&mut self) -> PyResult<()> {
-        if self.given == self.read.data().len() {
+        if self.consumed == self.read.data().len() {
             self.py.detach(std::thread::yield_now); // lets other threads take the GIL
             self.py.check_signals()?;
-            let count = AT_ONCE.min(self.flat.numel() - self.next);
+            let count = CHUNK.min(self.flat.numel() - self.next);
             self.read = raise(self.flat.narrow(0, self.next, count).to_literal())?;
-            (self.next, self.given) = (self.next + count, 0);
+            (self.next, self.consumed) = (self.next + count, 0);
         }
         Ok(())
     }
 
     fn next(&mut self) -> PyResult<Bound<'py, PyAny>> {
         self.refill()?;
-        let (py, i) = (self.py, self.given);
-        self.given += 1;
+        let (py, i) = (self.py, self.consumed);
+        self.consumed += 1;
         Ok(match self.read.data() {
             Data::C(all) => PyComplex::from_doubles(py, all[i].re, all[i].im).into_any(),
             Data::F(all) => PyFloat::new(py, all[i]).into_any(),
@@ -284,16 +284,16 @@ impl<'py> Elements<'py> {
 
     /// Returns the next `n` elements as a list. Converts them together if all of them have been read.
     fn row(&mut self, n: usize) -> PyResult<Bound<'py, PyList>> {
-        let (py, from) = (self.py, self.given);
+        let (py, from) = (self.py, self.consumed);
         let read = from..from + n;
-        self.given += n;
+        self.consumed += n;
         match self.read.data() {
             Data::F(all) if read.end <= all.len() => PyList::new(py, &all[read]),
             Data::I(all) if read.end <= all.len() && self.read.dtype() != DType::Bool => {
                 PyList::new(py, &all[read])
             }
             _ => {
-                self.given = from;
+                self.consumed = from;
                 let items = (0..n).map(|_| self.next()).collect::<PyResult<Vec<_>>>()?;
                 PyList::new(py, items)
             }
@@ -319,10 +319,10 @@ pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, P
     if t.numel() > FEW && t.shape().rank() <= MAX_AXES {
         return many_to_list(py, &t.detach().to(gradus::Device::CPU));
     }
-    let many = t.numel() > AT_ONCE;
+    let many = t.numel() > CHUNK;
     let flat = if many { t.detach().reshape([-1]) } else { t.clone() };
     let read = raise(if many { flat.narrow(0, 0, 0).to_literal() } else { flat.to_literal() })?;
-    Elements { py, flat, next: 0, read, given: 0 }.nested(&t.shape())
+    Elements { py, flat, next: 0, read, consumed: 0 }.nested(&t.shape())
 }
 
 /// Largest number of elements of a list that is built here. Functions that create Python objects panic if
@@ -335,7 +335,7 @@ const MAX_AXES: usize = 32;
 /// Converts the elements to nested lists with NumPy, in parts, and checks signals in between.
 fn many_to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     let (shape, all) = (t.shape(), t.numel());
-    if all <= AT_ONCE {
+    if all <= CHUNK {
         py.detach(std::thread::yield_now); // lets other threads take the GIL
         py.check_signals()?;
         let known = if t.dtype() == DType::BF16 { t.to_dtype(DType::F32) } else { t.clone() };
@@ -343,11 +343,11 @@ fn many_to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>>
     }
     let list = py.get_type::<PyList>().call0()?;
     let (rows, row) = (shape[0], all / shape[0]);
-    let together = (AT_ONCE / row).max(1);
+    let together = (CHUNK / row).max(1);
     for first in (0..rows).step_by(together) {
         let count = together.min(rows - first);
         let part = t.narrow(0, first, count);
-        match row > AT_ONCE {
+        match row > CHUNK {
             true => list.call_method1("append", (many_to_list(py, &part.squeeze(0))?,))?,
             false => list.call_method1("extend", (many_to_list(py, &part)?,))?,
         };
@@ -382,15 +382,15 @@ pub(crate) fn class<'py>(
 pub(crate) fn size<'py>(py: Python<'py>, shape: Shape) -> PyResult<Bound<'py, PyAny>> {
     const SLOTS: usize = 64;
     static SIZE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    type Made = Option<(Shape, Py<PyAny>)>;
-    static MADE: Mutex<[Made; SLOTS]> = Mutex::new([const { None }; SLOTS]);
-    let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    type Entry = Option<(Shape, Py<PyAny>)>;
+    static CACHE: Mutex<[Entry; SLOTS]> = Mutex::new([const { None }; SLOTS]);
+    let cache = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     let at = shape.iter().fold(shape.rank(), |at, d| at.wrapping_mul(31).wrapping_add(*d)) % SLOTS;
-    if let Some((_, known)) = made()[at].as_ref().filter(|(of, _)| *of == shape) {
+    if let Some((_, known)) = cache()[at].as_ref().filter(|(of, _)| *of == shape) {
         return Ok(known.bind(py).clone());
     }
     let new = class(py, &SIZE, "gradus._results", "Size")?.call1((PyTuple::new(py, &*shape)?,))?;
-    let before = made()[at].replace((shape, new.clone().unbind()));
+    let before = cache()[at].replace((shape, new.clone().unbind()));
     drop(before); // outside of the lock
     Ok(new)
 }

@@ -41,7 +41,7 @@ impl PyTensor {
     /// A shallow copy: the same class and the same memory.
     fn __copy__<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
         let mut x = slf.get().value(slf.py())?;
-        if !slf.get().is_whole() {
+        if slf.get().is_view() {
             return of_class(slf, x);
         }
         if x.is_leaf() && !x.is_cell() && !x.is_traced() {

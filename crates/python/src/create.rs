@@ -28,11 +28,11 @@ fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
 const FEW: usize = 256;
 
 /// Smallest size in bytes of memory that the system provides as pages of zeros, which need not be written.
-const FRESH: usize = 1 << 22;
+const MIN_ZERO_PAGES: usize = 1 << 22;
 
 /// Fills a small tensor of this type with a number. Returns `None` for larger ones, which are broadcast
 /// instead.
-pub(crate) fn few_of(x: &Tensor, n: Number) -> Option<Tensor> {
+pub(crate) fn small_full(x: &Tensor, n: Number) -> Option<Tensor> {
     let aval = x.aval().filter(|a| a.shape.numel().saturating_mul(a.dtype.size()) <= FEW)?;
     (!gradus::is_tracing() && x.device().is_cpu()).then(|| full_of(&aval, n))
 }
@@ -44,7 +44,7 @@ fn full_of(aval: &Aval, n: Number) -> Tensor {
     let zero = matches!(n, Number::Bool(false) | Number::Int(0))
         || matches!(n, Number::Float(x) if x.to_bits() == 0);
     let bytes = aval.shape.numel().saturating_mul(aval.dtype.size());
-    if gradus::is_tracing() || (bytes > FEW && !(zero && bytes >= FRESH)) {
+    if gradus::is_tracing() || (bytes > FEW && !(zero && bytes >= MIN_ZERO_PAGES)) {
         return match gradus::ir::size::check_bytes(bytes) {
             Ok(()) => Tensor::from_literal(&one).expand(&aval.shape).contiguous(),
             Err(e) => Tensor::failed(e),
@@ -106,11 +106,11 @@ pub(crate) fn tensor(
     pin_memory: bool,
 ) -> PyResult<PyTensor> {
     let _ = pin_memory; // there is no pinned memory
-    made_of(data, dtype.map(|d| d.0), device, None, requires_grad)
+    copy_to_new(data, dtype.map(|d| d.0), device, None, requires_grad)
 }
 
 /// Copies data to a new tensor: on `device`, else on the device of the source tensor, else on `default`.
-pub(crate) fn made_of(
+pub(crate) fn copy_to_new(
     data: &Bound<'_, PyAny>,
     dtype: Option<DType>,
     device: Option<&Bound<'_, PyAny>>,
@@ -177,17 +177,17 @@ pub(crate) fn from_dlpack(ext_tensor: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
 }
 
 /// Implements `Tensor(2, 3)`: zeros of these extents.
-pub(crate) fn of_extents<'py>(sizes: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Tensor> {
+pub(crate) fn zeros_of_extents<'py>(sizes: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Tensor> {
     let sizes = sizes.map(|d| integer(&d)).collect::<PyResult<Vec<i64>>>()?;
     Ok(Tensor::zeros_of(&Aval::new(default_float(), Shape::from(extents(sizes)?))).contiguous())
 }
 
 /// Implements `Tensor(data)`: numbers become floats, and a single integer is an extent.
-pub(crate) fn constructed(data: Option<&Bound<'_, PyAny>>, dtype: Option<DType>) -> PyResult<Tensor> {
+pub(crate) fn from_constructor(data: Option<&Bound<'_, PyAny>>, dtype: Option<DType>) -> PyResult<Tensor> {
     let Some(data) = data else { return Ok(Tensor::zeros([0usize])) };
     let typed = data.is_instance_of::<PyTensor>() || data.hasattr("dtype")?;
     if !typed && data.is_instance_of::<PyInt>() {
-        return of_extents([data.clone()].into_iter());
+        return zeros_of_extents([data.clone()].into_iter());
     }
     let value = tensor_of(data, dtype)?.detach();
     let natural = data.is_instance_of::<PyTensor>() || dtype.is_some();
@@ -279,7 +279,7 @@ pub(crate) fn full(
     let n = match n {
         Some(n) => n,
         None => {
-            let what = || type_error(format!("fill_value is a number, not {}", fill_value.get_type()));
+            let what = || type_error(format!("fill_value must be a number, not {}", fill_value.get_type()));
             let item = fill_value.call_method0("item").map_err(|_| what())?;
             number(&item)?.ok_or_else(what)?
         }
@@ -389,12 +389,12 @@ pub(crate) fn linspace(
         Operand::Tensor(t) => raise(converted(&t, DType::F64, Device::CPU).item::<f64>()),
     };
     let (from, to) = (end_of(start)?, end_of(end)?);
-    let dtype = spaced("linspace", dtype)?;
+    let dtype = spaced_dtype("linspace", dtype)?;
     made(Tensor::linspace_of(&Aval::new(dtype, [steps]), from, to), requires_grad, device_or_default(device)?)
 }
 
-/// Returns an error for booleans, which cannot be evenly spaced.
-fn spaced(name: &str, dtype: Option<DTypeArg>) -> PyResult<DType> {
+/// Returns the dtype of evenly spaced numbers: `dtype`, by default the default float. Booleans are an error.
+fn spaced_dtype(name: &str, dtype: Option<DTypeArg>) -> PyResult<DType> {
     match dtype.map_or(default_float(), |d| d.0) {
         DType::Bool => Err(PyNotImplementedError::new_err(format!("{name} is not implemented for bool"))),
         dtype => Ok(dtype),
@@ -414,7 +414,7 @@ pub(crate) fn logspace(
     device: Option<&Bound<'_, PyAny>>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    let (steps, dtype) = (steps.0, spaced("logspace", dtype)?);
+    let (steps, dtype) = (steps.0, spaced_dtype("logspace", dtype)?);
     let integral = !dtype.is_differentiable();
     let end_of = |o: Operand| -> PyResult<Complex<f64>> {
         let z = match o {

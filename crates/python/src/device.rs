@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 thread_local! {
-    /// The device on which this thread makes tensors by the user's choice. `WORKING` overrides it inside a
+    /// The device on which this thread makes tensors by the user's choice. `OVERRIDE` overrides it inside a
     /// function of the package.
-    static CHOSEN: Cell<Device> = const { Cell::new(Device::CPU) };
-    static WORKING: Cell<Option<Device>> = const { Cell::new(None) };
+    static DEFAULT_DEVICE: Cell<Device> = const { Cell::new(Device::CPU) };
+    static OVERRIDE: Cell<Option<Device>> = const { Cell::new(None) };
     /// The device of the operands of the function being traced. Traced tensors have no device themselves.
     static TRACED: Cell<Device> = const { Cell::new(Device::CPU) };
 }
@@ -37,7 +37,7 @@ pub(crate) fn other_devices_used() -> bool {
 #[inline]
 pub(crate) fn current() -> Device {
     match other_devices_used() {
-        true => WORKING.get().unwrap_or(CHOSEN.get()),
+        true => OVERRIDE.get().unwrap_or(DEFAULT_DEVICE.get()),
         false => Device::CPU,
     }
 }
@@ -149,14 +149,14 @@ pub(crate) fn object(py: Python<'_>, device: Device) -> PyResult<Bound<'_, PyAny
 
 /// Returns the device of the tensors among the arguments, including those in lists and tuples: the first
 /// device that is not the CPU, else the CPU. Returns `None` if there is no tensor.
-fn operands(args: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<Device>> {
+fn device_of_arguments(args: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<Device>> {
     let mut found = None;
     for arg in args.try_iter()? {
         let arg = arg?;
         let here = if let Ok(t) = arg.cast::<PyTensor>() {
             Some(of(&t.get().stored_value()))
         } else if depth > 0 && (arg.is_instance_of::<PyTuple>() || arg.is_instance_of::<PyList>()) {
-            operands(&arg, depth - 1)?
+            device_of_arguments(&arg, depth - 1)?
         } else {
             None
         };
@@ -173,7 +173,7 @@ struct DeviceOverride(Option<Device>);
 
 impl Drop for DeviceOverride {
     fn drop(&mut self) {
-        WORKING.set(self.0);
+        OVERRIDE.set(self.0);
     }
 }
 
@@ -184,11 +184,11 @@ pub(crate) fn _call_near<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let device = match operands(args.as_any(), 1)? {
-        None => operands(kwargs.call_method0("values")?.as_any(), 1)?,
+    let device = match device_of_arguments(args.as_any(), 1)? {
+        None => device_of_arguments(kwargs.call_method0("values")?.as_any(), 1)?,
         found => found,
     };
-    let _back = device.map(|device| DeviceOverride(WORKING.replace(Some(device))));
+    let _back = device.map(|device| DeviceOverride(OVERRIDE.replace(Some(device))));
     f.call(args, Some(kwargs))
 }
 
@@ -201,7 +201,7 @@ pub(crate) fn _call_on<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let _back = DeviceOverride(WORKING.replace(parse(device)?));
+    let _back = DeviceOverride(OVERRIDE.replace(parse(device)?));
     f.call(args, Some(kwargs))
 }
 
@@ -218,7 +218,7 @@ pub(crate) fn _set_default_device<'py>(
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let new = parse(device)?.unwrap_or(Device::CPU);
-    object(py, CHOSEN.replace(new))
+    object(py, DEFAULT_DEVICE.replace(new))
 }
 
 /// Properties of a device, as pairs of name and value.

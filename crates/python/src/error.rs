@@ -85,7 +85,7 @@ enum ErrorClass {
 }
 
 /// Returns an exception class, which is made at first use.
-fn class<'py>(py: Python<'py>, both: ErrorClass) -> PyResult<Bound<'py, PyType>> {
+fn class<'py>(py: Python<'py>, kind: ErrorClass) -> PyResult<Bound<'py, PyType>> {
     static CLASSES: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
     let made = CLASSES.get_or_try_init(py, || {
         let make = |name: &str, base: Bound<'py, PyType>| -> PyResult<Py<PyAny>> {
@@ -99,11 +99,11 @@ fn class<'py>(py: Python<'py>, both: ErrorClass) -> PyResult<Bound<'py, PyType>>
             make("IndexError", py.get_type::<PyIndexError>())?,
         ])
     })?;
-    Ok(made[both as usize].bind(py).clone().cast_into::<PyType>()?)
+    Ok(made[kind as usize].bind(py).clone().cast_into::<PyType>()?)
 }
 
-fn of_class(both: ErrorClass, text: String) -> PyErr {
-    Python::attach(|py| match class(py, both) {
+fn of_class(kind: ErrorClass, text: String) -> PyErr {
+    Python::attach(|py| match class(py, kind) {
         Ok(class) => PyErr::from_type(class, text),
         Err(e) => e,
     })
@@ -117,7 +117,7 @@ pub(crate) fn _value_error(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
 
 /// Makes the exception for a dtype that a device lacks: a `TypeError` of a class that functions of the
 /// package recognize.
-fn lacking(device: &str, dtype: DType, instead: DType) -> PyErr {
+fn unsupported_dtype(device: &str, dtype: DType, instead: DType) -> PyErr {
     static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let [dtype, instead] = [dtype, instead].map(|d| PythonWords.dtype(d));
     let text = format!(
@@ -147,7 +147,7 @@ pub(crate) fn to_exception(error: &Error) -> PyErr {
         Kind::File { .. } => PyOSError::new_err(text),
         Kind::Memory { .. } => PyMemoryError::new_err(text),
         // PyTorch raises `TypeError` for dtypes that a device lacks.
-        Kind::Unsupported { device, dtype, instead } => lacking(device, *dtype, *instead),
+        Kind::Unsupported { device, dtype, instead } => unsupported_dtype(device, *dtype, *instead),
         Kind::Device { .. } => PyRuntimeError::new_err(text),
         Kind::Interrupted => {
             STOPPED.with(|s| s.borrow_mut().take()).unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))

@@ -15,17 +15,17 @@ pub(crate) fn logaddexp(a: &Tensor, b: Arg<'_>) -> Tensor {
         b => return a.logaddexp(b),
     };
     let wide = |t: &Tensor| t.to_dtype(t.dtype().promote(a.dtype()).promote(other.dtype()));
-    added(&wide(a), &wide(other))
+    logaddexp_complex(&wide(a), &wide(other))
 }
 
 /// [`logaddexp`] of complex numbers of one dtype.
-fn added(a: &Tensor, b: &Tensor) -> Tensor {
+fn logaddexp_complex(a: &Tensor, b: &Tensor) -> Tensor {
     // An infinite real part determines the result; an operand of -infinity contributes nothing.
     let first = a.real().ge(&b.real()).logical_or(&a.real().is_nan());
     let (large, small) = (first.select(a, b), first.select(b, a));
-    let alone = small.real().eq(f64::NEG_INFINITY);
-    let apart = alone.select(&large.zeros_like(), &(&small - &large));
-    alone.select(&large, &(&large + apart.exp().log1p()))
+    let negligible = small.real().eq(f64::NEG_INFINITY);
+    let difference = negligible.select(&large.zeros_like(), &(&small - &large));
+    negligible.select(&large, &(&large + difference.exp().log1p()))
 }
 
 /// `log(sum(exp(x)))` over axes.
@@ -51,7 +51,10 @@ pub(crate) fn logcumsumexp(x: &Tensor, axis: isize) -> Tensor {
     let (mut sums, mut distance) = (x.clone(), 1);
     while distance < n {
         let kept = sums.narrow(axis, 0, distance);
-        let more = added(&sums.narrow(axis, distance, n - distance), &sums.narrow(axis, 0, n - distance));
+        let more = logaddexp_complex(
+            &sums.narrow(axis, distance, n - distance),
+            &sums.narrow(axis, 0, n - distance),
+        );
         sums = Tensor::cat(&[&kept, &more], axis);
         distance *= 2;
     }

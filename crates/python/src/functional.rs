@@ -81,7 +81,7 @@ fn gelu_of(x: &Tensor, approximate: &str) -> PyResult<Tensor> {
     match approximate {
         "none" => Ok(x.gelu()),
         "tanh" => Ok(x.gelu_tanh()),
-        other => Err(value_error(format!("approximate {other:?} is 'none' or 'tanh'"))),
+        other => Err(value_error(format!("approximate must be 'none' or 'tanh', not {other:?}"))),
     }
 }
 
@@ -207,7 +207,7 @@ fn padding_of(padding: Option<&Bound<'_, PyAny>>) -> PyResult<Padding> {
         Some(p) => match p.extract::<String>() {
             Ok(name) if name == "same" => Ok(Padding::Same),
             Ok(name) if name == "valid" => Ok(Padding::Each(0usize.into())),
-            Ok(name) => Err(value_error(format!("padding {name:?} is 'same', 'valid' or numbers"))),
+            Ok(name) => Err(value_error(format!("padding must be 'same', 'valid' or numbers, not {name:?}"))),
             Err(_) => Ok(Padding::Each(p.extract::<PerAxis>()?.each())),
         },
     }
@@ -275,7 +275,7 @@ convolutions! {
     conv3d conv_transpose3d;
 }
 
-fn spread(n: Vec<usize>, axes: usize) -> Vec<usize> {
+fn per_axis(n: Vec<usize>, axes: usize) -> Vec<usize> {
     if n.len() == 1 { vec![n[0]; axes] } else { n }
 }
 
@@ -318,7 +318,7 @@ macro_rules! pools {
                 dilation: each(dilation, 1),
                 ceil_mode,
             };
-            let kernel = spread(kernel_size.0, $n);
+            let kernel = per_axis(kernel_size.0, $n);
             if return_indices {
                 let (values, at) = gradus::func::max_pool_with_indices(&input.0, &kernel, &how);
                 return PyTuple::new(py, [PyTensor::out(values)?, PyTensor::out(at)?])?.into_bound_py_any(py);
@@ -347,7 +347,7 @@ macro_rules! pools {
                 count_include_pad,
                 divisor_override,
             };
-            let kernel = spread(kernel_size.0, $n);
+            let kernel = per_axis(kernel_size.0, $n);
             result(py, &input.0, |x| match x.dtype().class() {
                 Class::Int => integer_avg_pool(x, &kernel, &how),
                 _ => gradus::func::avg_pool(x, &kernel, &how),
@@ -376,7 +376,7 @@ macro_rules! pools {
 fn adaptive(x: &Tensor, size: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<usize>> {
     let own: Vec<usize> = x.shape().iter().rev().take(n).rev().copied().collect();
     if let Ok(size) = size.extract::<PerAxis>() {
-        let size = spread(size.0, n);
+        let size = per_axis(size.0, n);
         if size.len() == n {
             return Ok(size);
         }
@@ -429,7 +429,7 @@ pub(crate) fn interpolate(
     let shape = input.0.shape();
     let axes = shape.rank().saturating_sub(2);
     let (size, factors) = match (size, scale_factor) {
-        (Some(size), None) => (spread(size.0, axes), None),
+        (Some(size), None) => (per_axis(size.0, axes), None),
         (None, Some(factor)) => {
             let factors = match factor.extract::<f64>() {
                 Ok(f) => vec![f; axes],
@@ -496,7 +496,7 @@ pub(crate) fn unfold(
 ) -> PyResult<PyTensor> {
     PyTensor::out(gradus::func::unfold(
         &input.0,
-        &spread(kernel_size.0, 2),
+        &per_axis(kernel_size.0, 2),
         &windows(dilation, padding, stride),
     ))
 }
@@ -514,5 +514,10 @@ pub(crate) fn fold(
     stride: Option<PerAxis>,
 ) -> PyResult<PyTensor> {
     let how = windows(dilation, padding, stride);
-    PyTensor::out(gradus::func::fold(&input.0, &spread(output_size.0, 2), &spread(kernel_size.0, 2), &how))
+    PyTensor::out(gradus::func::fold(
+        &input.0,
+        &per_axis(output_size.0, 2),
+        &per_axis(kernel_size.0, 2),
+        &how,
+    ))
 }

@@ -28,7 +28,7 @@ impl PyGraph {
     }
 
     /// Returns the inputs that can have gradients.
-    fn floats(&self) -> Vec<(String, Id)> {
+    fn float_inputs(&self) -> Vec<(String, Id)> {
         let float = |(_, id): &&(String, Id)| self.0.aval(*id).dtype.is_differentiable();
         self.0.inputs().iter().filter(float).cloned().collect()
     }
@@ -38,7 +38,7 @@ impl PyGraph {
         let Some(loss) = self.0.outputs().first().copied() else {
             return Err(crate::error::value_error("a graph without outputs has no gradient"));
         };
-        let wrt = self.floats().into_iter().map(|(_, id)| id);
+        let wrt = self.float_inputs().into_iter().map(|(_, id)| id);
         raise(transform::grad_with_loss(&self.0, loss, wrt, Unreachable::Zeros))
     }
 }
@@ -91,7 +91,7 @@ impl PyGraph {
         let mut names = self.output_names();
         let both = if grad { Some(self.with_gradient()?) } else { None };
         if grad {
-            names.extend(self.floats().iter().map(|(name, _)| format!("Grad_{name}")));
+            names.extend(self.float_inputs().iter().map(|(name, _)| format!("Grad_{name}")));
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         raise(gradus::lang::raise(both.as_ref().unwrap_or(&self.0), &names))
@@ -128,7 +128,7 @@ pub(crate) fn _trace<'py>(
         failed = after.call0().err();
         outs
     });
-    let graph = f.done(graph)?;
+    let graph = f.finish(graph)?;
     failed.map_or(Ok(()), Err)?;
     Ok(PyGraph(Arc::new(graph)))
 }

@@ -11,10 +11,10 @@ use pyo3::types::{
 };
 
 /// Deepest nesting that is compared. Bounds the recursion into objects that contain themselves.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 
 /// Largest size of an array, in bytes, that is compared completely; larger ones are sampled.
-const MAX: usize = 1 << 16;
+const MAX_COMPARED_BYTES: usize = 1 << 16;
 
 /// Location of a value.
 enum Location {
@@ -101,7 +101,7 @@ pub(crate) fn is_equal(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<b
 fn bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let (size, all) =
         (array.getattr("size")?.extract::<usize>()?, array.getattr("nbytes")?.extract::<usize>()?);
-    let step = all.div_ceil(MAX).max(1);
+    let step = all.div_ceil(MAX_COMPARED_BYTES).max(1);
     let seen = if step > 1 && size > 1 {
         let part = pyo3::types::PySlice::new(array.py(), 0, size as isize, step as isize);
         array.getattr("flat")?.get_item(part)?
@@ -129,7 +129,7 @@ impl Expected {
                 false => Expected::Tensor(value.clone().unbind(), held.aval()),
             });
         }
-        if depth < DEEPEST {
+        if depth < MAX_DEPTH {
             let class = value.get_type().unbind();
             if let Ok(dict) = value.cast::<PyDict>() {
                 let both = |(k, v): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
@@ -214,7 +214,7 @@ pub(crate) fn traced_in(
         }
         return Ok(());
     }
-    if depth >= DEEPEST {
+    if depth >= MAX_DEPTH {
         return Ok(());
     }
     let inside = if let Ok(dict) = value.cast::<PyDict>() {
@@ -236,7 +236,7 @@ pub(crate) fn traced_in(
 #[pyclass(name = "_Guard", module = "gradus", frozen)]
 pub(crate) struct Guard {
     location: Location,
-    was: Expected,
+    expected: Expected,
     /// The object at the location when the guard was made.
     before: Option<Py<PyAny>>,
     /// Name for messages.
@@ -246,7 +246,7 @@ pub(crate) struct Guard {
 impl Guard {
     /// Returns true if the value is unchanged. A value that cannot be compared counts as changed.
     pub(crate) fn holds(&self, py: Python<'_>) -> bool {
-        self.was.holds(self.location.now(py).as_ref()).unwrap_or(false)
+        self.expected.holds(self.location.now(py).as_ref()).unwrap_or(false)
     }
 
     pub(crate) fn now<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
@@ -273,7 +273,7 @@ impl Guard {
 #[pymethods]
 impl Guard {
     /// `kind` is "cell", "item" or "attribute"; "same" is an item that must be the same object, whatever it
-    /// contains; "given" is the result of the function `owner`.
+    /// contains; "computed" is the result of the function `owner`.
     #[new]
     fn create(kind: &str, owner: Bound<'_, PyAny>, key: Bound<'_, PyAny>, name: String) -> PyResult<Guard> {
         let py = owner.py();
@@ -281,16 +281,20 @@ impl Guard {
             "cell" => Location::Cell(owner.unbind()),
             "item" | "same" => Location::Item(owner.cast_into::<PyDict>()?.unbind(), key.unbind()),
             "attribute" => Location::Attribute(owner.unbind(), key.cast_into::<PyString>()?.unbind()),
-            "given" => Location::Computed(owner.unbind()),
-            _ => return Err(type_error("the kind of a guard must be cell, item, attribute, same or given")),
+            "computed" => Location::Computed(owner.unbind()),
+            _ => {
+                return Err(type_error(
+                    "the kind of a guard must be cell, item, attribute, same or computed",
+                ));
+            }
         };
         let before = location.now(py);
-        let was = match &before {
+        let expected = match &before {
             None => Expected::Missing,
             Some(v) if kind == "same" => Expected::Same(v.clone().unbind()),
             Some(v) => Expected::of(v, 0)?,
         };
-        Ok(Guard { location, was, before: before.map(Bound::unbind), name })
+        Ok(Guard { location, expected, before: before.map(Bound::unbind), name })
     }
 
     /// The object that was there.

@@ -119,7 +119,7 @@ impl PyTensor {
 
     /// Names the tensor: traced graphs, errors and histories use the name. Views and constants have none.
     fn _set_name(&self, name: &str) {
-        if self.is_whole() {
+        if !self.is_view() {
             self.stored_value().named(name);
         }
     }

@@ -209,7 +209,7 @@ fn put(slf: &Bound<'_, PyTensor>, entries: Vec<Ix>, value: &Bound<'_, PyAny>) ->
 }
 
 /// Returns the result of an index; errors of shape or dtype become `IndexError`.
-fn fitting(found: Tensor) -> PyResult<Tensor> {
+fn with_index_error(found: Tensor) -> PyResult<Tensor> {
     match found.error().map(|e| (e, e.kind())) {
         Some((e, Kind::Shape { .. } | Kind::DType { .. })) => Err(PyIndexError::new_err(message(e))),
         _ => Ok(found),
@@ -226,9 +226,9 @@ impl PyTensor {
         }
         if let Some((whole, entries)) = select_by_scalar(slf, &entries)? {
             let x = whole.get().value(slf.py())?;
-            return PyTensor::out(fitting(compute(slf.py(), &x, |x| x.at(entries)))?);
+            return PyTensor::out(with_index_error(compute(slf.py(), &x, |x| x.at(entries)))?);
         }
-        PyTensor::out(fitting(compute(slf.py(), &x, |x| x.at(entries)))?)
+        PyTensor::out(with_index_error(compute(slf.py(), &x, |x| x.at(entries)))?)
     }
 
     fn __setitem__(

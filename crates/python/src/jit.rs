@@ -24,10 +24,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Largest number of programs that are kept for a function.
-const MAX: usize = 64;
+const MAX_PROGRAMS: usize = 64;
 
 /// Number of consecutive calls without a reusable program after which calls run uncompiled.
-const TRIES: usize = 8;
+const MAX_MISSES: usize = 8;
 
 /// A function that runs as one compiled program for each structure and types of its arguments.
 ///
@@ -64,17 +64,17 @@ impl PyJit {
         let last: Option<Arc<CompiledProgram>> = self.programs().last().cloned();
         let Some(last) = last else { return Ok(CachedProgram::Nothing) };
         let mut tensors = Vec::new();
-        let mut like = last.takes(arguments, &mut tensors)?.then(|| last.clone());
-        if like.is_some() && last.fits(arguments, &tensors)? {
+        let mut like = last.matches_types(arguments, &mut tensors)?.then(|| last.clone());
+        if like.is_some() && last.applies(arguments, &tensors)? {
             self.misses.store(0, Ordering::Relaxed);
             return Ok(CachedProgram::Program(last, tensors));
         }
         let others: Vec<Arc<CompiledProgram>> = self.programs().clone();
         for p in others.iter().rev().skip(1) {
-            if !p.takes(arguments, &mut tensors)? {
+            if !p.matches_types(arguments, &mut tensors)? {
                 continue;
             }
-            if p.fits(arguments, &tensors)? {
+            if p.applies(arguments, &tensors)? {
                 let mut all = self.programs();
                 all.retain(|other| !Arc::ptr_eq(other, p));
                 all.push(p.clone());
@@ -90,7 +90,7 @@ impl PyJit {
     /// only. Compilation is retried with decreasing frequency.
     fn runs_plain(&self) -> bool {
         let n = self.misses.load(Ordering::Relaxed);
-        n > TRIES && !n.is_power_of_two()
+        n > MAX_MISSES && !n.is_power_of_two()
     }
 
     fn new_program(
@@ -100,7 +100,7 @@ impl PyJit {
     ) -> PyResult<(Arc<CompiledProgram>, Vec<Tensor>)> {
         let (py, n) = (arguments.py(), self.misses.load(Ordering::Relaxed));
         let like = if let CachedProgram::Like(program) = known { Some(program) } else { None };
-        if let (Some(like), TRIES) = (like, n) {
+        if let (Some(like), MAX_MISSES) = (like, n) {
             let name = like
                 .guards
                 .first_changed(py)
@@ -126,7 +126,7 @@ impl PyJit {
         let new = Arc::new(new);
         if lasting {
             let mut all = self.programs();
-            if all.len() >= MAX {
+            if all.len() >= MAX_PROGRAMS {
                 all.remove(0);
             }
             all.push(new.clone());
@@ -155,10 +155,11 @@ impl PyJit {
             // Views of a tensor that is written must be views inside the trace too. An argument that is also
             // read from outside must be the same leaf there. If one of them is not, traces the function again.
             let views = objects.iter().flatten().any(|p| part_of_a_cell(py, p, compiled.cells()));
-            let views =
-                writes && (views || (!traced.changed.is_empty() && matches!(related, TensorRelation::Parts)));
+            let views = writes
+                && (views
+                    || (!traced.changed.is_empty() && matches!(related, TensorRelation::ViewsOfOneTensor)));
             let held = |(i, t): (usize, &Tensor)| match &objects[i] {
-                Some(object) if object.get().is_whole() => (i, object.get().stored_value()),
+                Some(object) if !object.get().is_view() => (i, object.get().stored_value()),
                 _ => (i, t.clone()),
             };
             let both: Vec<(usize, Tensor)> = tensors
@@ -171,7 +172,7 @@ impl PyJit {
             if both.len() == found_outside.len() && views <= rooted {
                 break (traced, compiled);
             }
-            if !traced.found.left.is_empty() {
+            if !traced.found.stored.is_empty() {
                 let why = "jit: the function stores tensors in an outside container, and also reads arguments from \
                            outside; return the tensors, and store them after the call";
                 return Err(crate::error::runtime_error(why));
@@ -181,8 +182,8 @@ impl PyJit {
             }
             (found_outside, rooted) = (both, rooted || views);
         };
-        let Traced { results, changed, gradients, depends, differentiates, found } = traced;
-        let OutsideEffects { mut guards, changed: unstable, undo: _, left, rebound, before } = found;
+        let Traced { results, changed, gradients, reads_requires_grad, differentiates, found } = traced;
+        let OutsideEffects { mut guards, changed: unstable, undo: _, stored, rebound, before } = found;
         let twins = if let TensorRelation::Twins(twins) = related { twins } else { Vec::new() };
         let lasting = unstable.is_empty() && !rooted;
         let rebound =
@@ -198,11 +199,11 @@ impl PyJit {
             found_outside,
             changed,
             gradients,
-            arguments_required: depends.then(|| tensors.iter().map(requirement).collect()),
+            arguments_required: reads_requires_grad.then(|| tensors.iter().map(requirement).collect()),
             required: compiled.cells().iter().map(|t| t.requires_grad()).collect(),
             hooks: Hooks::of(tensors.iter().chain(compiled.cells())),
             rebound,
-            left,
+            stored,
             differentiates,
             results,
             compiled,
@@ -240,9 +241,9 @@ fn read_of(
     let Some(old) = old else { return Ok(Rebound { location, read: Read::Original }) };
     let cell = old.get().stored_value();
     if !compiled.cells().iter().any(|c| c.is_same(&cell)) {
-        return Ok(Rebound { location, read: if old.get().is_whole() { Read::Any } else { Read::Original } });
+        return Ok(Rebound { location, read: if old.get().is_view() { Read::Original } else { Read::Any } });
     }
-    if !old.get().is_whole() || others.iter().any(|g| g.get().is_of(py, &old)) {
+    if old.get().is_view() || others.iter().any(|g| g.get().is_of(py, &old)) {
         return Ok(Rebound { location, read: Read::Original });
     }
     let new = cell.detach().copied();
@@ -267,7 +268,7 @@ struct Traced {
     results: Tree,
     changed: Vec<usize>,
     gradients: Vec<Gradient>,
-    depends: bool,
+    reads_requires_grad: bool,
     differentiates: bool,
     found: TraceEffects,
 }
@@ -316,18 +317,18 @@ impl Trace<'_, '_> {
         for (i, (inside, outside)) in x.iter().zip(self.tensors).enumerate() {
             gradus::traced_argument(inside, i, outside);
         }
-        let given = self.tree.built(py, &mut x.iter().cloned())?;
-        let given = given.cast::<PyTuple>().map_err(PyErr::from)?;
+        let inner = self.tree.build(py, &mut x.iter().cloned())?;
+        let inner = inner.cast::<PyTuple>().map_err(PyErr::from)?;
         let mut objects = Vec::new();
-        self.tree.objects(given.as_any(), &mut objects);
-        let alone = self.relate(&objects)?;
-        let (args, kwargs) = (given.get_item(0)?, given.get_item(1)?);
+        self.tree.objects(inner.as_any(), &mut objects);
+        let unrelated = self.relate(&objects)?;
+        let (args, kwargs) = (inner.get_item(0)?, inner.get_item(1)?);
         let args = args.cast::<PyTuple>().map_err(PyErr::from)?;
-        let tensors = self.objects.iter().zip(&objects).zip(&x).filter_map(|((outside, inside), given)| {
+        let tensors = self.objects.iter().zip(&objects).zip(&x).filter_map(|((outside, inside), initial)| {
             let (outside, inside) = (outside.clone()?.unbind(), inside.clone()?.unbind());
-            Some(Argument { outside, inside, given: given.clone() })
+            Some(Argument { outside, inside, initial: initial.clone() })
         });
-        let watch = Watch::begin(self.f, given, tensors.collect())?;
+        let watch = Watch::begin(self.f, inner, tensors.collect())?;
         let out = self.f.call(args, Some(kwargs.cast::<PyDict>().map_err(PyErr::from)?))?;
         let mut outs = Vec::new();
         let results = Tree::of(&out, &mut outs)?;
@@ -335,13 +336,13 @@ impl Trace<'_, '_> {
         // An argument that holds another value after the call was changed in place.
         let mut after = Vec::new();
         let mut changed = Vec::new();
-        if self.tree.matches(given.as_any(), &mut after)? && after.len() == x.len() {
-            changed = (0..x.len()).filter(|&i| alone[i] && !after[i].is_same(&x[i])).collect();
+        if self.tree.matches(inner.as_any(), &mut after)? && after.len() == x.len() {
+            changed = (0..x.len()).filter(|&i| unrelated[i] && !after[i].is_same(&x[i])).collect();
             outs.extend(changed.iter().map(|&i| after[i].clone()));
         }
         let mut gradients = Vec::new();
         for g in gradus::traced_gradients() {
-            let left = match g.left {
+            let change = match g.left {
                 None => GradientChange::Unchanged,
                 Some(None) => GradientChange::Cleared,
                 Some(Some(value)) => {
@@ -349,24 +350,25 @@ impl Trace<'_, '_> {
                     if g.goes_on { GradientChange::Propagated } else { GradientChange::Replaced }
                 }
             };
-            gradients.push(Gradient { of: g.of, read: g.read, left });
+            gradients.push(Gradient { of: g.of, read: g.read, change });
         }
         let found = found.map(|(location, new, old)| {
             outs.push(new);
             (location, old)
         });
-        for tensor in &found.left {
+        for tensor in &found.stored {
             outs.push(tensor.get().value(py)?);
         }
-        let (depends, differentiates) = (gradus::traced_requirements(), gradus::traced_differentiates());
-        Ok((outs, Traced { results, changed, gradients, depends, differentiates, found }))
+        let (reads_requires_grad, differentiates) =
+            (gradus::traced_requirements(), gradus::traced_differentiates());
+        Ok((outs, Traced { results, changed, gradients, reads_requires_grad, differentiates, found }))
     }
 
     /// Relates arguments inside the trace as they are related outside: the same tensor, or views of one
     /// tensor. Returns for each argument true if it is unrelated to all others.
     fn relate(&self, inside: &[Option<Bound<'_, PyTensor>>]) -> PyResult<Vec<bool>> {
         let py = self.f.py();
-        let mut alone = vec![true; self.objects.len()];
+        let mut unrelated = vec![true; self.objects.len()];
         for (j, object) in self.objects.iter().enumerate() {
             let (Some(object), Some(Some(own))) = (object, inside.get(j)) else { continue };
             let find = |of: &PyTensor, before: usize| {
@@ -378,7 +380,7 @@ impl Trace<'_, '_> {
             let twin = find(object.get(), j).and_then(|i| inside[i].clone());
             if let Some(twin) = twin {
                 own.get().become_part(&twin, crate::view::View::At(vec![gradus::Ix::Rest]))?;
-                alone[j] = false;
+                unrelated[j] = false;
                 continue;
             }
             let ancestry = object.get().ancestry(py);
@@ -397,9 +399,9 @@ impl Trace<'_, '_> {
                 whole = Bound::new(py, PyTensor::part_of(&whole, how.clone())?)?;
             }
             own.get().become_part(&whole, ancestry[0].1.clone())?;
-            alone[j] = false;
+            unrelated[j] = false;
         }
-        Ok(alone)
+        Ok(unrelated)
     }
 }
 

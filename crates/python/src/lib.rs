@@ -146,8 +146,8 @@ mod _native {
     use crate::tensor::PyTensor;
     #[pymodule_export]
     use crate::trace_deps::{
-        _after_trace, _before_run, _is_compiling, _is_rewritten, _module_changed, _note_guard, _note_module,
-        _note_place,
+        _after_trace, _before_run, _is_compiling, _is_rewritten, _module_changed, _note_guard,
+        _note_location, _note_module,
     };
     #[pymodule_export]
     use crate::transform::{

@@ -8,7 +8,7 @@ use gradus::{
 };
 use pyo3::prelude::*;
 
-fn reduced(name: &str) -> PyResult<Reduction> {
+fn parse_reduction(name: &str) -> PyResult<Reduction> {
     match name {
         "mean" => Ok(Reduction::Mean),
         "sum" => Ok(Reduction::Sum),
@@ -17,7 +17,7 @@ fn reduced(name: &str) -> PyResult<Reduction> {
     }
 }
 
-fn some(t: &Option<T>) -> Option<&Tensor> {
+fn optional(t: &Option<T>) -> Option<&Tensor> {
     t.as_ref().map(|t| &t.0)
 }
 
@@ -28,7 +28,7 @@ macro_rules! plain {
         #[pyfunction]
         #[pyo3(signature = (input, target, reduction="mean" $(, $arg=$default)*))]
         pub(crate) fn $name(py: Python<'_>, input: T, target: T, reduction: &str $(, $arg: $ty)*) -> PyResult<PyTensor> {
-            let how = reduced(reduction)?;
+            let how = parse_reduction(reduction)?;
             result(py, &input.0, |x| gradus::$name(x, &target.0, $($arg,)* how))
         }
     )*};
@@ -55,7 +55,7 @@ fn reduce(losses: Tensor, how: Reduction) -> Tensor {
 #[pyfunction]
 #[pyo3(signature = (input, target, reduction="mean"))]
 pub(crate) fn l1_loss(py: Python<'_>, input: T, target: T, reduction: &str) -> PyResult<PyTensor> {
-    let how = reduced(reduction)?;
+    let how = parse_reduction(reduction)?;
     if input.0.dtype().is_complex() || target.0.dtype().is_complex() {
         return result(py, &input.0, |x| reduce((x - &target.0).abs(), how));
     }
@@ -67,7 +67,7 @@ pub(crate) fn l1_loss(py: Python<'_>, input: T, target: T, reduction: &str) -> P
 #[pyfunction]
 #[pyo3(signature = (input, target, margin=1.0, reduction="mean"))]
 pub(crate) fn hinge_embedding_loss(input: T, target: T, margin: f64, reduction: &str) -> PyResult<PyTensor> {
-    PyTensor::out(gradus::hinge_embedding_loss(&input.0, &target.0, margin, reduced(reduction)?))
+    PyTensor::out(gradus::hinge_embedding_loss(&input.0, &target.0, margin, parse_reduction(reduction)?))
 }
 
 /// Cross entropy of logits and target classes (or class probabilities): -log softmax at the class.
@@ -86,7 +86,7 @@ pub(crate) fn cross_entropy(
     reduction: &str,
     label_smoothing: f64,
 ) -> PyResult<PyTensor> {
-    let reduction = reduced(reduction)?;
+    let reduction = parse_reduction(reduction)?;
     let how = CrossEntropyOptions { weight: weight.map(|w| w.0), ignore_index, label_smoothing, reduction };
     result(py, &input.0, |x| gradus::cross_entropy(x, &target.0, &how))
 }
@@ -103,7 +103,8 @@ pub(crate) fn nll_loss(
     ignore_index: i64,
     reduction: &str,
 ) -> PyResult<PyTensor> {
-    let how = NllOptions { weight: weight.map(|w| w.0), ignore_index, reduction: reduced(reduction)? };
+    let how =
+        NllOptions { weight: weight.map(|w| w.0), ignore_index, reduction: parse_reduction(reduction)? };
     result(py, &input.0, |x| gradus::nll_loss(x, &target.0, &how))
 }
 
@@ -117,7 +118,12 @@ pub(crate) fn binary_cross_entropy(
     weight: Option<T>,
     reduction: &str,
 ) -> PyResult<PyTensor> {
-    PyTensor::out(gradus::binary_cross_entropy(&input.0, &target.0, some(&weight), reduced(reduction)?))
+    PyTensor::out(gradus::binary_cross_entropy(
+        &input.0,
+        &target.0,
+        optional(&weight),
+        parse_reduction(reduction)?,
+    ))
 }
 
 /// Binary cross entropy of logits and targets.
@@ -131,12 +137,12 @@ pub(crate) fn binary_cross_entropy_with_logits(
     reduction: &str,
     pos_weight: Option<T>,
 ) -> PyResult<PyTensor> {
-    let how = reduced(reduction)?;
+    let how = parse_reduction(reduction)?;
     PyTensor::out(gradus::binary_cross_entropy_with_logits(
         &input.0,
         &target.0,
-        some(&weight),
-        some(&pos_weight),
+        optional(&weight),
+        optional(&pos_weight),
         how,
     ))
 }
@@ -148,7 +154,7 @@ pub(crate) fn binary_cross_entropy_with_logits(
 pub(crate) fn kl_div(input: T, target: T, reduction: &str, log_target: bool) -> PyResult<PyTensor> {
     let how = match reduction {
         "batchmean" => KlReduction::BatchMean,
-        other => reduced(other)?.into(),
+        other => parse_reduction(other)?.into(),
     };
     PyTensor::out(gradus::kl_div(&input.0, &target.0, log_target, how))
 }
@@ -164,7 +170,13 @@ pub(crate) fn margin_ranking_loss(
     margin: f64,
     reduction: &str,
 ) -> PyResult<PyTensor> {
-    PyTensor::out(gradus::margin_ranking_loss(&input1.0, &input2.0, &target.0, margin, reduced(reduction)?))
+    PyTensor::out(gradus::margin_ranking_loss(
+        &input1.0,
+        &input2.0,
+        &target.0,
+        margin,
+        parse_reduction(reduction)?,
+    ))
 }
 
 /// 1 - cos where target is 1, max(0, cos - margin) where it is -1.
@@ -178,7 +190,13 @@ pub(crate) fn cosine_embedding_loss(
     margin: f64,
     reduction: &str,
 ) -> PyResult<PyTensor> {
-    PyTensor::out(gradus::cosine_embedding_loss(&input1.0, &input2.0, &target.0, margin, reduced(reduction)?))
+    PyTensor::out(gradus::cosine_embedding_loss(
+        &input1.0,
+        &input2.0,
+        &target.0,
+        margin,
+        parse_reduction(reduction)?,
+    ))
 }
 
 /// max(0, d(anchor, positive) - d(anchor, negative) + margin).
@@ -195,7 +213,7 @@ pub(crate) fn triplet_margin_loss(
     swap: bool,
     reduction: &str,
 ) -> PyResult<PyTensor> {
-    let how = TripletMarginOptions { margin, p, eps, swap, reduction: reduced(reduction)? };
+    let how = TripletMarginOptions { margin, p, eps, swap, reduction: parse_reduction(reduction)? };
     if [&anchor, &positive, &negative].iter().any(|t| t.0.dtype().is_complex()) {
         let distance = |a: &T, b: &T| gradus::pairwise_distance(&a.0, &b.0, p, eps, false);
         let (near, far) = (distance(&anchor, &positive), distance(&anchor, &negative));
@@ -217,7 +235,14 @@ pub(crate) fn gaussian_nll_loss(
     eps: f64,
     reduction: &str,
 ) -> PyResult<PyTensor> {
-    PyTensor::out(gradus::gaussian_nll_loss(&input.0, &target.0, &var.0, full, eps, reduced(reduction)?))
+    PyTensor::out(gradus::gaussian_nll_loss(
+        &input.0,
+        &target.0,
+        &var.0,
+        full,
+        eps,
+        parse_reduction(reduction)?,
+    ))
 }
 
 /// The negative log-likelihood of counts with Poisson rates (or their logarithms).
@@ -232,6 +257,6 @@ pub(crate) fn poisson_nll_loss(
     eps: f64,
     reduction: &str,
 ) -> PyResult<PyTensor> {
-    let how = PoissonNllOptions { log_input, full, eps, reduction: reduced(reduction)? };
+    let how = PoissonNllOptions { log_input, full, eps, reduction: parse_reduction(reduction)? };
     PyTensor::out(gradus::poisson_nll_loss(&input.0, &target.0, &how))
 }

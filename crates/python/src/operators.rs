@@ -100,11 +100,15 @@ fn slot<'py>(
     Ok(Bound::new(py, PyTensor::out(apply(py, x.value(py)?, b, f))?)?.into_any())
 }
 
-fn forward<'py>(x: &PyTensor, other: &Bound<'py, PyAny>, f: Binary) -> PyResult<Bound<'py, PyAny>> {
+fn operator<'py>(x: &PyTensor, other: &Bound<'py, PyAny>, f: Binary) -> PyResult<Bound<'py, PyAny>> {
     slot(x, other, f, binary)
 }
 
-fn backward<'py>(x: &PyTensor, other: &Bound<'py, PyAny>, f: Binary) -> PyResult<Bound<'py, PyAny>> {
+fn reflected_operator<'py>(
+    x: &PyTensor,
+    other: &Bound<'py, PyAny>,
+    f: Binary,
+) -> PyResult<Bound<'py, PyAny>> {
     slot(x, other, f, reflected)
 }
 
@@ -148,11 +152,11 @@ const POW: Binary = power;
 #[pymethods]
 impl PyTensor {
     fn __add__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        forward(self, other, ADD)
+        operator(self, other, ADD)
     }
 
     fn __radd__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, ADD)
+        reflected_operator(self, other, ADD)
     }
 
     fn __iadd__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
@@ -160,11 +164,11 @@ impl PyTensor {
     }
 
     fn __sub__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        forward(self, other, SUB)
+        operator(self, other, SUB)
     }
 
     fn __rsub__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, SUB)
+        reflected_operator(self, other, SUB)
     }
 
     fn __isub__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
@@ -172,11 +176,11 @@ impl PyTensor {
     }
 
     fn __mul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        forward(self, other, MUL)
+        operator(self, other, MUL)
     }
 
     fn __rmul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, MUL)
+        reflected_operator(self, other, MUL)
     }
 
     fn __imul__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
@@ -184,11 +188,11 @@ impl PyTensor {
     }
 
     fn __truediv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        forward(self, other, DIV)
+        operator(self, other, DIV)
     }
 
     fn __rtruediv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, DIV)
+        reflected_operator(self, other, DIV)
     }
 
     fn __itruediv__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
@@ -196,11 +200,11 @@ impl PyTensor {
     }
 
     fn __floordiv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        forward(self, other, FLOOR_DIV)
+        operator(self, other, FLOOR_DIV)
     }
 
     fn __rfloordiv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, FLOOR_DIV)
+        reflected_operator(self, other, FLOOR_DIV)
     }
 
     fn __ifloordiv__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
@@ -208,11 +212,11 @@ impl PyTensor {
     }
 
     fn __mod__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        forward(self, other, REMAINDER)
+        operator(self, other, REMAINDER)
     }
 
     fn __rmod__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, REMAINDER)
+        reflected_operator(self, other, REMAINDER)
     }
 
     fn __imod__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
@@ -220,11 +224,11 @@ impl PyTensor {
     }
 
     fn __matmul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        forward(self, other, MATMUL)
+        operator(self, other, MATMUL)
     }
 
     fn __rmatmul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, MATMUL)
+        reflected_operator(self, other, MATMUL)
     }
 
     fn __imatmul__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
@@ -232,11 +236,11 @@ impl PyTensor {
     }
 
     fn __and__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        forward(self, other, AND)
+        operator(self, other, AND)
     }
 
     fn __rand__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, AND)
+        reflected_operator(self, other, AND)
     }
 
     fn __iand__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
@@ -244,11 +248,11 @@ impl PyTensor {
     }
 
     fn __or__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        forward(self, other, OR)
+        operator(self, other, OR)
     }
 
     fn __ror__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, OR)
+        reflected_operator(self, other, OR)
     }
 
     fn __ior__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
@@ -256,11 +260,11 @@ impl PyTensor {
     }
 
     fn __xor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        forward(self, other, XOR)
+        operator(self, other, XOR)
     }
 
     fn __rxor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, XOR)
+        reflected_operator(self, other, XOR)
     }
 
     fn __ixor__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
@@ -268,11 +272,11 @@ impl PyTensor {
     }
 
     fn __lshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        forward(self, other, SHL)
+        operator(self, other, SHL)
     }
 
     fn __rlshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, SHL)
+        reflected_operator(self, other, SHL)
     }
 
     fn __ilshift__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
@@ -280,11 +284,11 @@ impl PyTensor {
     }
 
     fn __rshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        forward(self, other, SHR)
+        operator(self, other, SHR)
     }
 
     fn __rrshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, SHR)
+        reflected_operator(self, other, SHR)
     }
 
     fn __irshift__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
@@ -302,7 +306,7 @@ impl PyTensor {
         if modulo.is_some() {
             return Err(type_error("pow() of tensors does not support a modulus"));
         }
-        forward(self, other, POW)
+        operator(self, other, POW)
     }
 
     fn __rpow__<'py>(
@@ -310,7 +314,7 @@ impl PyTensor {
         other: &Bound<'py, PyAny>,
         _modulo: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        backward(self, other, POW)
+        reflected_operator(self, other, POW)
     }
 
     fn __ipow__(&self, py: Python<'_>, other: Operand, _modulo: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
@@ -345,7 +349,7 @@ impl PyTensor {
             CompareOp::Gt => |a, b| a.gt(b),
             CompareOp::Ge => |a, b| a.ge(b),
         };
-        forward(self, other, f)
+        operator(self, other, f)
     }
 
     /// The identity of the object, for use as a dictionary key.

@@ -398,14 +398,14 @@ pub(crate) fn _lbfgs_step<'py>(
         line_search: group.flag("line_search_fn")?,
     };
     let sign = if group.flag("maximize")? { -1.0 } else { 1.0 };
-    let mut memory = remembered(state)?;
+    let mut memory = read_memory(state)?;
     let done = memory.step(&mut Closure { params: &params, loss, sign }, options);
-    remember(state, memory)?;
+    write_memory(state, memory)?;
     done.map(drop).map_err(|e| e.0)
 }
 
 /// Reads PyTorch's state dictionary of L-BFGS.
-fn remembered(state: &Bound<'_, PyDict>) -> PyResult<Memory> {
+fn read_memory(state: &Bound<'_, PyDict>) -> PyResult<Memory> {
     let group = Group(state);
     let tensor = |name| Ok::<_, PyErr>(group.item(name)?.extract::<T>()?.0);
     let Some(direction) = state.get_item("d")?.filter(|d| !d.is_none()) else { return Ok(Memory::default()) };
@@ -423,7 +423,7 @@ fn remembered(state: &Bound<'_, PyDict>) -> PyResult<Memory> {
 }
 
 /// Writes PyTorch's state dictionary of L-BFGS.
-fn remember(state: &Bound<'_, PyDict>, memory: Memory) -> PyResult<()> {
+fn write_memory(state: &Bound<'_, PyDict>, memory: Memory) -> PyResult<()> {
     let Some(last) = memory.last else { return Ok(()) };
     let tensor = |t: &Tensor| Bound::new(state.py(), PyTensor::out(t.clone())?);
     let list = |of: fn(&Change) -> &Tensor| {

@@ -19,7 +19,8 @@ struct Options {
     /// Elements shown at each edge of a shortened axis.
     edgeitems: usize,
     linewidth: usize,
-    /// If true, numbers have exponents; by default only if their magnitudes differ greatly.
+    /// If true, numbers have exponents; by default if a magnitude is above 1e8 or over 1000 times another one, or
+    /// if there are fractions and a magnitude is below 1e-4.
     sci_mode: Option<bool>,
 }
 
@@ -79,7 +80,7 @@ pub(crate) fn text(t: &Tensor) -> String {
     } else if shape.rank() > MAX_AXES {
         format!("..., dim={}", shape.rank())
     } else {
-        let shown = Shown::new(&plain, cut, options);
+        let shown = Formatter::new(&plain, cut, options);
         shown.nested(&plain, OPEN.len())
     };
     let mut suffixes = Vec::new();
@@ -132,7 +133,7 @@ enum Style {
     Scientific,
 }
 
-struct Shown {
+struct Formatter {
     style: Style,
     /// Format of imaginary parts.
     imaginary: Style,
@@ -143,14 +144,14 @@ struct Shown {
 
 fn style(all: impl Iterator<Item = f64>, sci_mode: Option<bool>) -> Style {
     let known = all.filter(|x| x.is_finite() && *x != 0.0);
-    let (mut low, mut high, mut whole) = (f64::INFINITY, 0f64, true);
+    let (mut low, mut high, mut integers) = (f64::INFINITY, 0f64, true);
     for x in known {
         low = low.min(x.abs());
         high = high.max(x.abs());
-        whole &= x.fract() == 0.0;
+        integers &= x.fract() == 0.0;
     }
     let wide = high > 0.0 && (high / low > 1000.0 || high > 1e8);
-    match (sci_mode, whole, wide) {
+    match (sci_mode, integers, wide) {
         (Some(true), ..) => Style::Scientific,
         (Some(false), true, _) | (None, true, false) => Style::Integer,
         (Some(false), false, _) => Style::Fixed,
@@ -190,15 +191,16 @@ fn edges(t: &Tensor, axis: isize, edge: usize) -> Tensor {
     Tensor::cat(&[&t.narrow(axis, 0, edge), &t.narrow(axis, n - edge, edge)], axis)
 }
 
-impl Shown {
-    fn new(t: &Tensor, cut: bool, options: Options) -> Shown {
+impl Formatter {
+    fn new(t: &Tensor, cut: bool, options: Options) -> Formatter {
         let mut few = t.clone();
         if cut {
             for axis in 0..t.rank() {
                 few = edges(&few, axis as isize, options.edgeitems);
             }
         }
-        let mut shown = Shown { style: Style::Integer, imaginary: Style::Integer, width: 0, cut, options };
+        let mut shown =
+            Formatter { style: Style::Integer, imaginary: Style::Integer, width: 0, cut, options };
         let Ok(literal) = few.to_literal() else { return shown };
         match t.dtype().class() {
             Class::Float => shown.style = style(literal.f().iter().copied(), options.sci_mode),

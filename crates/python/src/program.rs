@@ -146,9 +146,9 @@ impl PyProgram {
         let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| run.inputs.get(n)).collect();
         // As one operation, which backward passes and traces support.
         let mut values = raise(py.detach(|| gradus::call("program", &lowered.graph, &ins)))?;
-        let moved = values.split_off(lowered.outputs.len());
-        if !moved.iter().any(|t| t.is_traced()) {
-            lowered.check(&moved).map_err(faulty)?;
+        let checks = values.split_off(lowered.outputs.len());
+        if !checks.iter().any(|t| t.is_traced()) {
+            lowered.check(&checks).map_err(faulty)?;
         }
         let out = PyDict::new(py);
         for (name, value) in lowered.outputs.iter().zip(values) {

@@ -113,12 +113,12 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Seed {
     type Error = PyErr;
 
     fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Seed> {
-        let whole = obj.py().get_type::<pyo3::types::PyInt>().call1((obj,))?;
-        let signed = whole.extract::<i64>().map(|i| i as u64);
+        let integer = obj.py().get_type::<pyo3::types::PyInt>().call1((obj,))?;
+        let signed = integer.extract::<i64>().map(|i| i as u64);
         signed
-            .or_else(|_| whole.extract())
+            .or_else(|_| integer.extract())
             .map(Seed)
-            .map_err(|_| value_error(format!("{whole} does not fit in 64 bits")))
+            .map_err(|_| value_error(format!("{integer} does not fit in 64 bits")))
     }
 }
 
@@ -289,8 +289,9 @@ fn wide_integers(g: &Generator, low: i64, high: i64, shape: Shape) -> Tensor {
         // 63 bits, which are not negative.
         return joined(word(0).remainder(1i64 << 31)).remainder(range) + low;
     }
-    // The range is at least 2^63, so all 64 bits, as an unsigned number, exceed it at most once. Adding the
-    // least integer orders unsigned numbers as signed ones. Integers wrap around.
+    // The range is at least 2^63, so an unsigned 64-bit number is less than twice the range, and at most one
+    // subtraction brings it into the range. Adding the least integer orders unsigned numbers as signed ones.
+    // Integers wrap around.
     let all = joined(word(0));
     let beyond = (&all + i64::MIN).ge(range.wrapping_add(i64::MIN));
     beyond.select(&(&all - range), &all) + low

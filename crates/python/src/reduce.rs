@@ -3,7 +3,7 @@
 use crate::dtype::DTypeArg;
 use crate::error::{raise, value_error};
 use crate::tensor::{PyTensor, compute, result};
-use crate::value::{Dim, Operand, T, either};
+use crate::value::{Dim, Operand, T, dim_or_axis};
 use gradus::{Axes, DType, Error, Kind, Tensor};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -81,7 +81,7 @@ trait Extremes {
 }
 
 /// Returns an error if an axis to reduce has no elements.
-fn no_elements(x: &Tensor, dim: &Dim) -> Option<Error> {
+fn empty_axis_error(x: &Tensor, dim: &Dim) -> Option<Error> {
     let axes = dim.resolve(x.rank()).ok()?;
     let empty = axes.into_iter().any(|a| x.shape()[a] == 0);
     empty.then(|| Error::new(Kind::Index { index: 0, extent: 0, from_end: false }))
@@ -89,16 +89,16 @@ fn no_elements(x: &Tensor, dim: &Dim) -> Option<Error> {
 
 impl Extremes for Tensor {
     fn amax(&self, dim: Dim) -> Tensor {
-        if let Some(e) = no_elements(self, &dim) { Tensor::failed(e) } else { self.max(dim) }
+        if let Some(e) = empty_axis_error(self, &dim) { Tensor::failed(e) } else { self.max(dim) }
     }
     fn amin(&self, dim: Dim) -> Tensor {
-        if let Some(e) = no_elements(self, &dim) { Tensor::failed(e) } else { self.min(dim) }
+        if let Some(e) = empty_axis_error(self, &dim) { Tensor::failed(e) } else { self.min(dim) }
     }
     fn max_keepdim_as(&self, dim: Dim) -> Tensor {
-        if let Some(e) = no_elements(self, &dim) { Tensor::failed(e) } else { self.max_keepdim(dim) }
+        if let Some(e) = empty_axis_error(self, &dim) { Tensor::failed(e) } else { self.max_keepdim(dim) }
     }
     fn min_keepdim_as(&self, dim: Dim) -> Tensor {
-        if let Some(e) = no_elements(self, &dim) { Tensor::failed(e) } else { self.min_keepdim(dim) }
+        if let Some(e) = empty_axis_error(self, &dim) { Tensor::failed(e) } else { self.min_keepdim(dim) }
     }
 }
 
@@ -260,7 +260,7 @@ impl PyTensor {
         axis: Option<Dim>,
         keepdims: bool,
     ) -> PyResult<PyTensor> {
-        let dim = either(dim, axis, "logsumexp")?;
+        let dim = dim_or_axis(dim, axis, "logsumexp")?;
         result(py, &self.value(py)?, |x| crate::exponentials::logsumexp(x, dim, keepdim || keepdims))
     }
 
@@ -274,7 +274,7 @@ impl PyTensor {
         dtype: Option<DTypeArg>,
         axis: Option<isize>,
     ) -> PyResult<PyTensor> {
-        let dim = either(dim, axis, "cumsum")?;
+        let dim = dim_or_axis(dim, axis, "cumsum")?;
         result(py, &cast(self.value(py)?, dtype), |x| x.cumsum(dim))
     }
 
@@ -288,7 +288,7 @@ impl PyTensor {
         dtype: Option<DTypeArg>,
         axis: Option<isize>,
     ) -> PyResult<PyTensor> {
-        let dim = either(dim, axis, "cumprod")?;
+        let dim = dim_or_axis(dim, axis, "cumprod")?;
         result(py, &cast(self.value(py)?, dtype), |x| x.cumprod(dim))
     }
 
@@ -296,7 +296,7 @@ impl PyTensor {
     #[doc = example!(logcumsumexp)]
     #[pyo3(signature = (dim=None, *, axis=None))]
     fn logcumsumexp(&self, py: Python<'_>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
-        let dim = either(dim, axis, "logcumsumexp")?;
+        let dim = dim_or_axis(dim, axis, "logcumsumexp")?;
         result(py, &self.value(py)?, |x| crate::exponentials::logcumsumexp(x, dim))
     }
 
@@ -422,7 +422,7 @@ impl PyTensor {
 }
 
 /// Parses axes or the flag `unbiased`: PyTorch accepts both as the first argument.
-fn spread_over(dim: Option<&Bound<'_, PyAny>>, unbiased: Option<bool>) -> PyResult<(Dim, Option<bool>)> {
+fn axes_or_unbiased(dim: Option<&Bound<'_, PyAny>>, unbiased: Option<bool>) -> PyResult<(Dim, Option<bool>)> {
     match dim {
         None => Ok((Dim(None), unbiased)),
         Some(first) if first.is_instance_of::<PyBool>() => Ok((Dim(None), Some(first.extract()?))),
@@ -430,7 +430,7 @@ fn spread_over(dim: Option<&Bound<'_, PyAny>>, unbiased: Option<bool>) -> PyResu
     }
 }
 
-fn corrected(unbiased: Option<bool>, correction: Option<f64>) -> f64 {
+fn correction_of(unbiased: Option<bool>, correction: Option<f64>) -> f64 {
     correction.unwrap_or(if unbiased == Some(false) { 0.0 } else { 1.0 })
 }
 
@@ -451,8 +451,8 @@ macro_rules! spreads {
                 axis: Option<&Bound<'_, PyAny>>,
                 keepdims: bool,
             ) -> PyResult<PyTensor> {
-                let (dim, unbiased) = spread_over(dim.or(axis), unbiased)?;
-                let c = corrected(unbiased, correction);
+                let (dim, unbiased) = axes_or_unbiased(dim.or(axis), unbiased)?;
+                let c = correction_of(unbiased, correction);
                 result(py, &self.value(py)?, |x| if keepdim || keepdims { x.$keep(dim, c) } else { x.$name(dim, c) })
             }
         )*}
@@ -477,8 +477,8 @@ impl PyTensor {
         keepdim: bool,
         correction: Option<f64>,
     ) -> PyResult<(PyTensor, PyTensor)> {
-        let (dim, unbiased) = spread_over(dim, Some(unbiased))?;
-        let c = corrected(unbiased, correction);
+        let (dim, unbiased) = axes_or_unbiased(dim, Some(unbiased))?;
+        let c = correction_of(unbiased, correction);
         let (spread, mean) = compute(py, &self.value(py)?, |x| match root {
             true => x.std_mean(dim, c, keepdim),
             false => x.var_mean(dim, c, keepdim),
@@ -500,7 +500,7 @@ macro_rules! along_with_positions {
                 dim: Option<isize>,
                 axis: Option<isize>,
             ) -> PyResult<Bound<'py, PyAny>> {
-                let (x, dim) = (self.value(py)?, either(dim, axis, stringify!($name))?);
+                let (x, dim) = (self.value(py)?, dim_or_axis(dim, axis, stringify!($name))?);
                 if x.rank() == 0 && matches!(dim, 0 | -1) {
                     let index = Tensor::from(0i64).to(x.device());
                     return pair(py, stringify!($name), (x, index));
@@ -523,15 +523,16 @@ along_with_positions! {
     cummin false "The cumulative minimum, with positions.";
 }
 
-/// Counts occurrences of few integers directly, which is faster than operations. Returns `None` for many.
-fn count_few(x: &Tensor, ones: bool, least: usize) -> Option<Tensor> {
+/// Counts occurrences of few integers directly, which is faster than operations. Returns `None` for weights,
+/// for many elements, and for negative or large ones.
+fn count_few(x: &Tensor, unweighted: bool, minlength: usize) -> Option<Tensor> {
     const FEW: usize = 1 << 10;
-    let whole = !x.dtype().is_differentiable() && x.dtype() != DType::Bool;
-    if !ones || !whole || x.rank() != 1 || x.numel() > FEW || least > FEW || x.is_traced() {
+    let is_integer = !x.dtype().is_differentiable() && x.dtype() != DType::Bool;
+    if !unweighted || !is_integer || x.rank() != 1 || x.numel() > FEW || minlength > FEW || x.is_traced() {
         return None;
     }
     let all = x.to_dtype(DType::I64).to_vec::<i64>().ok()?;
-    let mut counts = vec![0i64; least];
+    let mut counts = vec![0i64; minlength];
     for i in all {
         let i = usize::try_from(i).ok().filter(|i| *i < FEW)?;
         counts.resize(counts.len().max(i + 1), 0);

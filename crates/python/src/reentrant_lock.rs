@@ -1,4 +1,5 @@
-//! A reentrant lock for compiled functions that change state. Waiting threads release the GIL.
+//! A reentrant lock of a compiled function: it is held while a program is looked up or compiled, and while a
+//! program that changes state runs. Waiting threads release the GIL.
 
 use pyo3::prelude::*;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

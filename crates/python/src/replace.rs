@@ -169,7 +169,7 @@ impl PyTensor {
     #[doc = example!(masked_fill)]
     fn masked_fill(&self, py: Python<'_>, mask: T, value: Operand) -> PyResult<PyTensor> {
         let x = self.value(py)?;
-        PyTensor::out(x.masked_fill(&mask.0, filling(&x, value)?.arg()))
+        PyTensor::out(x.masked_fill(&mask.0, fill_value(&x, value)?.arg()))
     }
 
     /// In place: writes `value` where the mask is true; for elements that share memory, where it is true for
@@ -181,7 +181,7 @@ impl PyTensor {
         value: Operand,
     ) -> PyResult<Bound<'py, PyTensor>> {
         let (py, x) = (slf.py(), slf.get().value(slf.py())?);
-        let value = filling(&x, value)?;
+        let value = fill_value(&x, value)?;
         let new = x.masked_fill(&mask.0, value.arg());
         if !slf.get().repeats(py) {
             slf.get().write(py, new)?;
@@ -202,7 +202,7 @@ impl PyTensor {
 }
 
 /// Converts a number to the dtype of the tensor that it is written to.
-fn filling(x: &Tensor, value: Operand) -> PyResult<Operand> {
+fn fill_value(x: &Tensor, value: Operand) -> PyResult<Operand> {
     Ok(match value {
         Operand::Number(n) if x.dtype().is_complex() || !matches!(n, Number::Complex(_)) => {
             crate::convert::fits(n, x.dtype())?;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 #[pymethods]
 impl PyTensor {
-    /// Repeats each element; given only counts, repeats each position that often.
+    /// Repeats each element. Without `repeats`, the elements are counts: repeats each index `i` `self[i]` times.
     #[doc = example!(repeat_interleave)]
     #[pyo3(signature = (repeats=None, dim=None, *, output_size=None, axis=None))]
     fn repeat_interleave(

@@ -2,7 +2,7 @@
 
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::{PyTensor, result};
-use crate::value::{Count, Dim, Operand, PerAxis, T, either, extents, integers_or, list};
+use crate::value::{Count, Dim, Operand, PerAxis, T, dim_or_axis, extents, integers_or, list};
 use crate::view::View;
 use gradus::{DType, Dims, Ix, Tensor};
 use pyo3::prelude::*;
@@ -236,7 +236,7 @@ impl PyTensor {
     #[doc = example!(unsqueeze)]
     #[pyo3(signature = (dim=None, *, axis=None))]
     fn unsqueeze(slf: &Bound<'_, PyTensor>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
-        let dim = either(dim, axis, "unsqueeze")?;
+        let dim = dim_or_axis(dim, axis, "unsqueeze")?;
         let mut dims = shape(slf)?;
         let at = if dim < 0 { dim + dims.len() as isize + 1 } else { dim };
         if at < 0 || at as usize > dims.len() {
@@ -448,7 +448,7 @@ impl PyTensor {
     #[doc = example!(where)]
     #[pyo3(name = "where")]
     fn where_(&self, py: Python<'_>, condition: T, other: Operand) -> PyResult<PyTensor> {
-        is_condition(&condition.0)?;
+        check_condition(&condition.0)?;
         PyTensor::out(condition.0.select(&self.value(py)?, other.arg()))
     }
 
@@ -487,7 +487,7 @@ pub(crate) fn stack(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>)
     PyTensor::out(Tensor::stack(&refs, axis.unwrap_or(dim)))
 }
 
-/// `input` where the condition is true, `other` elsewhere; given only a condition, the positions where it is
+/// `input` where the condition is true, `other` elsewhere; with a condition alone, the positions where it is
 /// true.
 #[doc = example!(where)]
 #[pyfunction]
@@ -501,7 +501,7 @@ pub(crate) fn where_<'py>(
     use pyo3::IntoPyObjectExt;
     match (input, other) {
         (Some(yes), Some(no)) => {
-            is_condition(&condition.0)?;
+            check_condition(&condition.0)?;
             let (yes, no) = match (&yes, &no) {
                 (Operand::Number(a), Operand::Number(b)) => {
                     let dtype = a.dtype().promote(b.dtype());
@@ -533,7 +533,7 @@ pub(crate) fn where_<'py>(
 }
 
 /// Returns an error for conditions that are not boolean.
-fn is_condition(x: &Tensor) -> PyResult<()> {
+fn check_condition(x: &Tensor) -> PyResult<()> {
     match x.dtype() {
         DType::Bool | DType::U8 => Ok(()),
         other => {

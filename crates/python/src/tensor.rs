@@ -31,10 +31,10 @@ struct Slot {
     /// Number of values stored here.
     changed: u64,
     /// Number of traces begun when this tensor was made; 0 if it was made outside of traces.
-    born: u64,
+    trace_count: u64,
     alias: Option<Box<Alias>>,
     /// The tensor that views of this leaf refer to after its elements are replaced.
-    left: Option<OldElements>,
+    old_elements: Option<OldElements>,
 }
 
 /// A tensor with the old elements of a leaf whose elements were replaced (`p.data = x`), for its views.
@@ -43,7 +43,7 @@ type OldElements = Arc<OnceLock<Py<PyTensor>>>;
 /// The tensor that a view is a part of, and which part.
 struct Alias {
     of: Py<PyTensor>,
-    left: Option<OldElements>,
+    old_elements: Option<OldElements>,
     how: View,
     /// The other tensor's stamp when `value` was read from it.
     seen: u64,
@@ -56,10 +56,10 @@ struct Alias {
 }
 
 /// Longest chain of views that refer to each other; longer ones are composed ([`View::Then`]).
-const DEEP: u32 = 32;
+const LONG_CHAIN: u32 = 32;
 
 /// Longest chain of detached views, which cannot be composed and are read and written by recursion.
-const DEEPEST: u32 = 1000;
+const MAX_DEPTH: u32 = 1000;
 
 /// Computes a view. One made without recording is a leaf, as in PyTorch: no gradient flows to the original.
 fn part(how: &View, whole: &Tensor, recorded: bool) -> Tensor {
@@ -83,17 +83,23 @@ fn part(how: &View, whole: &Tensor, recorded: bool) -> Tensor {
 
 /// `Slot::changed` of a new tensor. Not 0: Python's collector may visit an object whose memory is still zero,
 /// because creating its dictionary can start a collection before the slot is written.
-const MADE: u64 = 1;
+const INITIAL_CHANGES: u64 = 1;
 
 /// Returns the number of traces begun, for a tensor that is made now; 0 outside of traces.
-fn born() -> u64 {
+fn trace_count() -> u64 {
     if gradus::is_tracing() { gradus::traces_begun() } else { 0 }
 }
 
 impl PyTensor {
     /// Makes a tensor that is not a view.
     pub(crate) fn new(value: Tensor) -> PyTensor {
-        PyTensor(Mutex::new(Slot { value, changed: MADE, born: born(), alias: None, left: None }))
+        PyTensor(Mutex::new(Slot {
+            value,
+            changed: INITIAL_CHANGES,
+            trace_count: trace_count(),
+            alias: None,
+            old_elements: None,
+        }))
     }
 
     /// Makes a tensor that is not a view, or raises the error of a failed value.
@@ -117,16 +123,24 @@ impl PyTensor {
             && let Some(alias) = PyTensor::shortened(of, &whole, &how)?
         {
             let alias = Some(Box::new(alias));
-            return Ok(PyTensor(Mutex::new(Slot { value, changed: MADE, born: born(), alias, left: None })));
+            return Ok(PyTensor(Mutex::new(Slot {
+                value,
+                changed: INITIAL_CHANGES,
+                trace_count: trace_count(),
+                alias,
+                old_elements: None,
+            })));
         }
         PyTensor::part_as(of, value, how)
     }
 
-    /// If `of` ends a chain of [`DEEP`] views, returns the view `how` of `of` as a view of the parent of `of`, if
+    /// If `of` ends a chain of [`LONG_CHAIN`] views, returns the view `how` of `of` as a view of the parent of `of`, if
     /// the views can be composed. This bounds the recursion through chains, and the time for making a view.
     fn shortened(of: &Bound<'_, PyTensor>, whole: &Tensor, how: &View) -> PyResult<Option<Alias>> {
         let slot = of.get().slot();
-        let Some(parent) = slot.alias.as_ref().filter(|parent| parent.depth >= DEEP) else { return Ok(None) };
+        let Some(parent) = slot.alias.as_ref().filter(|parent| parent.depth >= LONG_CHAIN) else {
+            return Ok(None);
+        };
         let identity = matches!(how, View::At(_)) && how.of(whole).is_same(whole);
         let composed = match (&parent.how, how) {
             (View::Detached, View::Detached) => Some(View::Detached),
@@ -137,16 +151,16 @@ impl PyTensor {
         match composed {
             Some(how) if !parent.own && parent.recorded == gradus::is_grad_enabled() => Ok(Some(Alias {
                 of: parent.of.clone_ref(of.py()),
-                left: parent.left.clone(),
+                old_elements: parent.old_elements.clone(),
                 how,
                 seen: parent.of.get().stamp(),
                 own: false,
                 recorded: parent.recorded,
                 depth: parent.depth,
             })),
-            _ if parent.depth < DEEPEST => Ok(None),
+            _ if parent.depth < MAX_DEPTH => Ok(None),
             _ => {
-                let why = format!("cannot nest more than {DEEPEST} views; clone() one of them");
+                let why = format!("cannot nest more than {MAX_DEPTH} views; clone() one of them");
                 Err(runtime_error(why))
             }
         }
@@ -158,15 +172,21 @@ impl PyTensor {
         }
         let seen = of.get().stamp();
         let recorded = gradus::is_grad_enabled();
-        let (left, depth) = match &mut *of.get().slot() {
-            Slot { value, left, .. } if value.is_cell() && !matches!(how, View::Gradient) => {
-                (Some(left.get_or_insert_default().clone()), 1)
+        let (old_elements, depth) = match &mut *of.get().slot() {
+            Slot { value, old_elements, .. } if value.is_cell() && !matches!(how, View::Gradient) => {
+                (Some(old_elements.get_or_insert_default().clone()), 1)
             }
             slot => (None, 1 + slot.alias.as_ref().map_or(0, |parent| parent.depth)),
         };
-        let alias = Alias { of: of.clone().unbind(), left, how, seen, own: false, recorded, depth };
+        let alias = Alias { of: of.clone().unbind(), old_elements, how, seen, own: false, recorded, depth };
         let alias = Some(Box::new(alias));
-        Ok(PyTensor(Mutex::new(Slot { value, changed: MADE, born: born(), alias, left: None })))
+        Ok(PyTensor(Mutex::new(Slot {
+            value,
+            changed: INITIAL_CHANGES,
+            trace_count: trace_count(),
+            alias,
+            old_elements: None,
+        })))
     }
 
     /// Returns the gradient of a leaf, or of a tensor that retains it.
@@ -197,9 +217,9 @@ impl PyTensor {
         self.slot().value.clone()
     }
 
-    /// Returns true if this is not a view.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.slot().alias.is_none()
+    /// Returns true if this is a view.
+    pub(crate) fn is_view(&self) -> bool {
+        self.slot().alias.is_some()
     }
 
     /// Returns the tensors that this is a view of, nearest first, with the views. A gradient is not a view.
@@ -256,20 +276,23 @@ impl PyTensor {
     fn slot(&self) -> MutexGuard<'_, Slot> {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Slot { value, alias: Some(alias), .. } = &mut *slot
-            && let Some(there) = alias.left.as_ref().and_then(|left| left.get())
+            && let Some(there) = alias.old_elements.as_ref().and_then(|old_elements| old_elements.get())
         {
             alias.of = Python::attach(|py| there.clone_ref(py));
             alias.own |= !value.is_leaf();
-            (alias.left, alias.seen) = (None, u64::MAX);
+            (alias.old_elements, alias.seen) = (None, u64::MAX);
         }
         slot
     }
 
     /// Makes the views of this leaf refer to a new tensor with the old elements.
     pub(crate) fn detach_views(&self, py: Python<'_>, old: &Tensor) -> PyResult<()> {
-        let left = self.slot().left.take_if(|left| Arc::strong_count(left) > 1 && !gradus::is_tracing());
-        if let Some(left) = left {
-            let _ = left.set(Py::new(py, PyTensor::new(old.detach()))?);
+        let old_elements = self
+            .slot()
+            .old_elements
+            .take_if(|old_elements| Arc::strong_count(old_elements) > 1 && !gradus::is_tracing());
+        if let Some(old_elements) = old_elements {
+            let _ = old_elements.set(Py::new(py, PyTensor::new(old.detach()))?);
         }
         Ok(())
     }
@@ -279,7 +302,7 @@ impl PyTensor {
         let slot = self.slot();
         match &slot.alias {
             Some(alias) if !matches!(alias.how, View::Gradient) => alias.of.get().stamp(),
-            _ => slot.changed - MADE + slot.value.version(),
+            _ => slot.changed - INITIAL_CHANGES + slot.value.version(),
         }
     }
 
@@ -290,7 +313,7 @@ impl PyTensor {
         let Some(alias) = &slot.alias else {
             let constant = !slot.value.is_traced() && !slot.value.is_cell() && slot.value.is_leaf();
             // A tensor from outside becomes a cell. A value that the function makes itself stays a constant.
-            if compiling && constant && is_from_outside(slot.born) {
+            if compiling && constant && is_from_outside(slot.trace_count) {
                 slot.value = slot.value.cell();
             }
             return Ok(slot.value.clone());
@@ -352,7 +375,7 @@ impl PyTensor {
 
     /// Writes a part of the current value in place. Returns `false` if this is a view or its memory is shared.
     pub(crate) fn replace_at(&self, own: Tensor, entries: &[Ix], new: &Tensor) -> bool {
-        if !self.is_whole() {
+        if self.is_view() {
             return false;
         }
         // Resolves the index before the slot is locked: this may wait for other threads that read this tensor.
@@ -440,7 +463,7 @@ impl PyTensor {
                 if self.write_to_parent(py, &of, &new)? {
                     return Ok(true);
                 }
-                let whole = how.replaced(&of.get().value(py)?, &new)?;
+                let whole = how.replace_part(&of.get().value(py)?, &new)?;
                 of.get().write_since(py, seen, whole, false)
             }
             None if self.stamp() != seen => Ok(false),
@@ -506,8 +529,8 @@ impl PyTensor {
             self.slot().changed += gradus::is_tracing() as u64; // the cell itself counts later changes
             return Ok(());
         }
-        let born = self.slot().born;
-        if !old.is_traced() && old.is_leaf() && new.is_traced_since(born) {
+        let trace_count = self.slot().trace_count;
+        if !old.is_traced() && old.is_leaf() && new.is_traced_since(trace_count) {
             // A tensor from outside of the function being traced becomes a cell, which has the new value
             // after the function has run.
             let cell = old.cell();

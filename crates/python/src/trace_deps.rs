@@ -22,7 +22,7 @@ struct TraceDeps {
     /// The observer of the traced function's frames (`gradus._reads.Reads`).
     reads: Py<PyAny>,
     arguments: Vec<Argument>,
-    of_tensors: OfTensors,
+    of_tensors: TensorProperties,
     /// Number of traces begun when the function was traced, its own included.
     begun: u64,
     /// Leaves that the traced function has made.
@@ -31,7 +31,7 @@ struct TraceDeps {
 
 /// Properties of tensors from outside, in addition to their types, that a function depends on.
 #[derive(Default)]
-struct OfTensors {
+struct TensorProperties {
     /// The tensors whose `requires_grad` the function read, each with the value it read.
     required: Vec<(Tensor, bool)>,
     /// The tensors whose elements the function read, each with these bytes and its version when the bytes were
@@ -39,7 +39,7 @@ struct OfTensors {
     elements: Vec<(Tensor, Vec<u8>, AtomicU64)>,
 }
 
-impl OfTensors {
+impl TensorProperties {
     fn hold(&self) -> bool {
         let same = |(t, was, seen): &(Tensor, Vec<u8>, AtomicU64)| {
             let now = t.version();
@@ -58,7 +58,7 @@ pub(crate) struct Argument {
     pub(crate) outside: Py<PyTensor>,
     pub(crate) inside: Py<PyTensor>,
     /// The initial value of `inside`.
-    pub(crate) given: Tensor,
+    pub(crate) initial: Tensor,
 }
 
 thread_local! {
@@ -71,10 +71,10 @@ pub(crate) fn is_compiling() -> bool {
     gradus::is_tracing() && TRACE_DEPS.with(|n| !n.borrow().is_empty())
 }
 
-/// Returns true if a tensor that was made when `born` traces had begun existed before the function being
+/// Returns true if a tensor that was made when `trace_count` traces had begun existed before the function being
 /// compiled.
-pub(crate) fn is_from_outside(born: u64) -> bool {
-    with(|n| born < n.begun).unwrap_or(true)
+pub(crate) fn is_from_outside(trace_count: u64) -> bool {
+    with(|n| trace_count < n.begun).unwrap_or(true)
 }
 
 /// Registers a new leaf: if a function being compiled makes a leaf and changes it, the program is used for
@@ -138,7 +138,7 @@ pub(crate) fn with_gradient(tensor: &PyTensor, value: Tensor) -> Tensor {
     }
     let find = |n: &mut TraceDeps| {
         let argument = n.arguments.iter().find(|a| std::ptr::eq(a.inside.get(), tensor));
-        argument.filter(|a| a.given.is_leaf() && a.given.requires_grad()).map(|a| a.given.clone())
+        argument.filter(|a| a.initial.is_leaf() && a.initial.requires_grad()).map(|a| a.initial.clone())
     };
     with(find).flatten().unwrap_or(value)
 }
@@ -172,7 +172,7 @@ pub(crate) fn _note_guard(f: Py<PyAny>) {
 
 /// Makes the function being compiled depend on the value at a location (`gradus._Guard`).
 #[pyfunction]
-pub(crate) fn _note_place(
+pub(crate) fn _note_location(
     kind: &str,
     owner: &Bound<'_, PyAny>,
     key: &Bound<'_, PyAny>,
@@ -232,7 +232,7 @@ impl<'py> Watch<'py> {
             before,
             reads: reads.clone().unbind(),
             arguments: tensors,
-            of_tensors: OfTensors::default(),
+            of_tensors: TensorProperties::default(),
             begun: gradus::traces_begun(),
             made: Vec::new(),
         };
@@ -247,8 +247,8 @@ impl<'py> Watch<'py> {
         let deps = self.stop();
         let py = self.reads.py();
         let (mut guards, mut changed, mut rebound) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut left, mut undo) = (Vec::new(), Vec::new());
-        changed.extend(self.reads.getattr("passing")?.extract::<Vec<String>>()?);
+        let (mut stored, mut undo) = (Vec::new(), Vec::new());
+        changed.extend(self.reads.getattr("transient")?.extract::<Vec<String>>()?);
         for guard in self.reads.getattr("guards")?.try_iter()? {
             let guard = guard?.cast_into::<Guard>()?;
             let now = guard.get().now(py);
@@ -264,7 +264,7 @@ impl<'py> Watch<'py> {
                 rebound.push((guard.unbind(), value, before.map(Bound::unbind)));
             } else {
                 if let Some(now) = &now {
-                    traced_in(now, 0, &mut left)?;
+                    traced_in(now, 0, &mut stored)?;
                 }
                 changed.push(guard.get().name.clone());
                 undo.push(guard.clone().unbind());
@@ -289,7 +289,7 @@ impl<'py> Watch<'py> {
         }
         let functions =
             deps.functions.into_iter().map(|f| gradus::outside_traces(|| f.call0(py)).map(|now| (f, now)));
-        let others = functions.collect::<PyResult<_>>()?;
+        let functions = functions.collect::<PyResult<_>>()?;
         if deps.made.iter().any(gradus::is_rewritten) {
             changed.push("a leaf of its own".to_string());
         }
@@ -297,8 +297,8 @@ impl<'py> Watch<'py> {
         if of_tensors.required.iter().any(|(t, was)| t.requires_grad() != *was) {
             changed.push("requires_grad".to_string());
         }
-        let guards = Guards { guards, modules: deps.modules, checked_at, others, of_tensors };
-        Ok(OutsideEffects { guards, changed, undo, left, rebound, before: deps.before })
+        let guards = Guards { guards, modules: deps.modules, checked_at, functions, of_tensors };
+        Ok(OutsideEffects { guards, changed, undo, stored, rebound, before: deps.before })
     }
 
     fn stop(&mut self) -> Option<TraceDeps> {
@@ -328,7 +328,7 @@ pub(crate) struct OutsideEffects<R> {
     /// Locations of the changed values, for restoring the old ones.
     pub(crate) undo: Vec<Py<Guard>>,
     /// Tensors that the function stored in containers.
-    pub(crate) left: Vec<Py<PyTensor>>,
+    pub(crate) stored: Vec<Py<PyTensor>>,
     /// Outside locations to which the function assigned another tensor.
     pub(crate) rebound: Vec<R>,
     pub(crate) before: Vec<Py<PyAny>>,
@@ -337,8 +337,15 @@ pub(crate) struct OutsideEffects<R> {
 impl<R> OutsideEffects<R> {
     /// Maps the entries of `rebound`.
     pub(crate) fn map<S>(self, f: impl FnMut(R) -> S) -> OutsideEffects<S> {
-        let OutsideEffects { guards, changed, undo, left, rebound, before } = self;
-        OutsideEffects { guards, changed, undo, left, rebound: rebound.into_iter().map(f).collect(), before }
+        let OutsideEffects { guards, changed, undo, stored, rebound, before } = self;
+        OutsideEffects {
+            guards,
+            changed,
+            undo,
+            stored,
+            rebound: rebound.into_iter().map(f).collect(),
+            before,
+        }
     }
 }
 
@@ -353,8 +360,8 @@ pub(crate) struct Guards {
     /// Value of the change counter when the modules were last found to be unchanged.
     checked_at: AtomicU64,
     /// Functions with the results that they must return.
-    others: Vec<(Py<PyAny>, Py<PyAny>)>,
-    of_tensors: OfTensors,
+    functions: Vec<(Py<PyAny>, Py<PyAny>)>,
+    of_tensors: TensorProperties,
 }
 
 impl Guards {
@@ -376,7 +383,7 @@ impl Guards {
             }
             self.checked_at.store(now, Ordering::Relaxed);
         }
-        for (f, was) in &self.others {
+        for (f, was) in &self.functions {
             if !f.bind(py).call0()?.eq(was)? {
                 return Ok(false);
             }

@@ -1,7 +1,7 @@
 //! Transforms of functions of lists of tensors; `gradus/transforms.py` extends them to functions of nested
 //! arguments.
 
-use crate::call::{Function, first, refs, two, unwrapped, wrapped};
+use crate::call::{Function, first, refs, unwrapped, wrap_both, wrapped};
 use crate::error::{raise, value_error};
 use crate::tensor::PyTensor;
 use crate::value::T;
@@ -15,7 +15,7 @@ type Lists<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
 pub(crate) fn _value_and_grad<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny>) -> PyResult<Lists<'py>> {
     let all = unwrapped(ins)?;
     let f = Function::new(f).on(&all);
-    two(ins.py(), f.done(gradus::value_and_grad(&refs(&all), |x| f.call(&[x])))?)
+    wrap_both(ins.py(), f.finish(gradus::value_and_grad(&refs(&all), |x| f.call(&[x])))?)
 }
 
 /// A linear map from lists of tensors to lists of tensors: the result of `linearize` and `vjp`.
@@ -42,7 +42,7 @@ pub(crate) fn _vjp<'py>(
 ) -> PyResult<(Bound<'py, PyList>, PyLinearMap)> {
     let all = unwrapped(ins)?;
     let f = Function::new(f).on(&all);
-    let (outs, map) = f.done(gradus::vjp(&refs(&all), |x| f.call(&[x])))?;
+    let (outs, map) = f.finish(gradus::vjp(&refs(&all), |x| f.call(&[x])))?;
     Ok((wrapped(ins.py(), &outs)?, PyLinearMap(map)))
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn _linearize<'py>(
 ) -> PyResult<(Bound<'py, PyList>, PyLinearMap)> {
     let all = unwrapped(ins)?;
     let f = Function::new(f).on(&all);
-    let (outs, map) = f.done(gradus::linearize(&refs(&all), |x| f.call(&[x])))?;
+    let (outs, map) = f.finish(gradus::linearize(&refs(&all), |x| f.call(&[x])))?;
     Ok((wrapped(ins.py(), &outs)?, PyLinearMap(map)))
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn _jvp<'py>(
 ) -> PyResult<Lists<'py>> {
     let (all, tangents) = (unwrapped(ins)?, unwrapped(tangents)?);
     let f = Function::new(f).on(&all);
-    two(ins.py(), f.done(gradus::jvp(&refs(&all), &refs(&tangents), |x| f.call(&[x])))?)
+    wrap_both(ins.py(), f.finish(gradus::jvp(&refs(&all), &refs(&tangents), |x| f.call(&[x])))?)
 }
 
 #[pyfunction]
@@ -76,7 +76,7 @@ pub(crate) fn _hvp<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let (all, vectors) = (unwrapped(ins)?, unwrapped(vectors)?);
     let f = Function::new(f).on(&all);
-    wrapped(ins.py(), &f.done(gradus::hvp(&refs(&all), &refs(&vectors), |x| f.call(&[x])))?)
+    wrapped(ins.py(), &f.finish(gradus::hvp(&refs(&all), &refs(&vectors), |x| f.call(&[x])))?)
 }
 
 /// Returns the single result of a function of one tensor.
@@ -91,14 +91,14 @@ fn single(f: &Function<'_>, x: &Tensor) -> Tensor {
 pub(crate) fn _jacobian(x: T, f: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
     let f = Function::new(f).on(std::slice::from_ref(&x.0));
     let jacobian = || gradus::jacobian(&x.0, |x| single(&f, x));
-    PyTensor::out(f.done(x.0.device().with(jacobian))?)
+    PyTensor::out(f.finish(x.0.device().with(jacobian))?)
 }
 
 #[pyfunction]
 pub(crate) fn _hessian(x: T, f: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
     let f = Function::new(f).on(std::slice::from_ref(&x.0));
     let hessian = || gradus::hessian(&x.0, |x| single(&f, x));
-    PyTensor::out(f.done(x.0.device().with(hessian))?)
+    PyTensor::out(f.finish(x.0.device().with(hessian))?)
 }
 
 #[pyfunction]
@@ -109,7 +109,7 @@ pub(crate) fn _vmap<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let all = unwrapped(ins)?;
     let f = Function::new(f).on(&all);
-    wrapped(ins.py(), &f.done(gradus::vmap(&refs(&all), &axes, |x| f.call(&[x])))?)
+    wrapped(ins.py(), &f.finish(gradus::vmap(&refs(&all), &axes, |x| f.call(&[x])))?)
 }
 
 #[pyfunction]
@@ -119,7 +119,7 @@ pub(crate) fn _checkpoint<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let all = unwrapped(ins)?;
     let f = Function::new(f).on(&all);
-    wrapped(ins.py(), &f.done(gradus::checkpoint(&refs(&all), |x| f.call(&[x])))?)
+    wrapped(ins.py(), &f.finish(gradus::checkpoint(&refs(&all), |x| f.call(&[x])))?)
 }
 
 #[pyfunction]
@@ -131,7 +131,7 @@ pub(crate) fn _custom_vjp<'py>(
     let all = unwrapped(ins)?;
     let (f, rule) = (Function::new(f).on(&all), Function::new(rule).on(&all));
     let outs = gradus::custom_vjp(&refs(&all), |x| f.call(&[x]), |x, y, g| rule.call(&[x, y, g]));
-    let outs = rule.done(Ok(())).and_then(|()| f.done(outs))?;
+    let outs = rule.finish(Ok(())).and_then(|()| f.finish(outs))?;
     wrapped(ins.py(), &outs)
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn _custom_jvp<'py>(
     let all = unwrapped(ins)?;
     let (f, rule) = (Function::new(f).on(&all), Function::new(rule).on(&all));
     let outs = gradus::custom_jvp(&refs(&all), |x| f.call(&[x]), |x, y, t| rule.call(&[x, y, t]));
-    let outs = rule.done(Ok(())).and_then(|()| f.done(outs))?;
+    let outs = rule.finish(Ok(())).and_then(|()| f.finish(outs))?;
     wrapped(ins.py(), &outs)
 }
 
@@ -160,7 +160,7 @@ pub(crate) fn _switch<'py>(
     let each: Vec<gradus::Branch<'_>> = closures.iter().map(|c| c as gradus::Branch<'_>).collect();
     let outs = gradus::switch(&index.0, &refs(&all), &each);
     for f in &branches {
-        f.done(Ok(()))?;
+        f.finish(Ok(()))?;
     }
     wrapped(ins.py(), &raise(outs)?)
 }
@@ -180,8 +180,8 @@ pub(crate) fn _while_loop<'py>(
             .unwrap_or_else(|_| Tensor::failed(gradus::Error::trace("the condition returned no tensor")))
     };
     let outs = gradus::while_loop(&refs(&all), bound, holds, |x| step.call(&[x]));
-    condition.done(Ok(()))?;
-    wrapped(init.py(), &step.done(outs)?)
+    condition.finish(Ok(()))?;
+    wrapped(init.py(), &step.finish(outs)?)
 }
 
 /// `step(carries, slices)` returns the carries and then the outputs.
@@ -214,7 +214,7 @@ pub(crate) fn _scan<'py>(
         let ys = if all.len() > n { all.split_off(n) } else { Vec::new() };
         (all, ys)
     });
-    two(init.py(), step.done(outs)?)
+    wrap_both(init.py(), step.finish(outs)?)
 }
 
 /// Gradients of outputs for tensors, leaves or not, without changing any `.grad`.

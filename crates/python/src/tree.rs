@@ -25,7 +25,7 @@ fn is_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Deepest nesting that is read. Bounds the recursion into objects that contain themselves.
-const DEEPEST: usize = 200;
+const MAX_DEPTH: usize = 200;
 
 impl Tree {
     /// Splits an object; appends its tensors to the list.
@@ -35,7 +35,7 @@ impl Tree {
 
     fn at(obj: &Bound<'_, PyAny>, tensors: &mut Vec<Tensor>, depth: usize) -> PyResult<Tree> {
         let py = obj.py();
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(value_error("arguments and results are nested too deeply, or contain themselves"));
         }
         if let Ok(t) = obj.cast::<PyTensor>() {
@@ -206,13 +206,13 @@ impl Tree {
     }
 
     /// Rebuilds the object from tensors.
-    pub(crate) fn built<'py>(
+    pub(crate) fn build<'py>(
         &self,
         py: Python<'py>,
         tensors: &mut dyn Iterator<Item = Tensor>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut all =
-            |parts: &[Tree]| parts.iter().map(|p| p.built(py, tensors)).collect::<PyResult<Vec<_>>>();
+            |parts: &[Tree]| parts.iter().map(|p| p.build(py, tensors)).collect::<PyResult<Vec<_>>>();
         Ok(match self {
             Tree::Tensor => match tensors.next() {
                 Some(t) => Bound::new(py, PyTensor::out(t)?)?.into_any(),
@@ -225,7 +225,7 @@ impl Tree {
             Tree::Dict(parts) => {
                 let dict = PyDict::new(py);
                 for (key, part) in parts {
-                    dict.set_item(key, part.built(py, tensors)?)?;
+                    dict.set_item(key, part.build(py, tensors)?)?;
                 }
                 dict.into_any()
             }
@@ -247,7 +247,7 @@ impl Structure {
     /// Rebuilds the object from tensors.
     fn build<'py>(&self, tensors: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let all = crate::call::unwrapped(tensors)?;
-        self.0.built(tensors.py(), &mut all.into_iter())
+        self.0.build(tensors.py(), &mut all.into_iter())
     }
 
     /// Names for its tensors, if the object is called `name`.

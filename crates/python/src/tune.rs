@@ -177,7 +177,7 @@ pub(crate) fn _prefer(
     }))
 }
 
-/// Raises a reward by GRPO or, if `ppo`, by PPO; returns the mean reward of the last round.
+/// Trains a model to increase a reward by GRPO or, if `ppo`, by PPO; returns the mean reward of the last round.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "one for each keyword of Python")]
 pub(crate) fn _reinforce(

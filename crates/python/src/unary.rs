@@ -41,7 +41,7 @@ unary! {
     sign sign_ "-1, 0 or 1." |x| if x.dtype() == gradus::DType::Bool { x.clone() } else { x.sign() };
     sgn sgn_ "x / |x|, 0 at 0." |x| crate::exponentials::sgn(x);
     exp exp_ "The exponential." |x| x.exp();
-    exp2 exp2_ "Two to the power." |x| x.exp2();
+    exp2 exp2_ "2 to the power of x." |x| x.exp2();
     expm1 expm1_ "exp(x) - 1, accurate near 0." |x| x.expm1();
     log log_ "The natural logarithm." |x| x.log();
     log2 log2_ "The logarithm to base 2." |x| x.log2();

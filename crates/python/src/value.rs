@@ -169,7 +169,7 @@ impl Axes for Dim {
 }
 
 /// Returns `dim`, or NumPy's name for it, `axis`.
-pub(crate) fn either<D>(dim: Option<D>, axis: Option<D>, name: &str) -> PyResult<D> {
+pub(crate) fn dim_or_axis<D>(dim: Option<D>, axis: Option<D>, name: &str) -> PyResult<D> {
     dim.or(axis).ok_or_else(|| type_error(format!("{name}() missing 1 required positional argument: 'dim'")))
 }
 

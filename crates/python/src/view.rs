@@ -91,7 +91,7 @@ fn windows(x: &Tensor, axis: isize, size: usize, step: usize) -> Tensor {
 }
 
 impl View {
-    /// Composes this view with another of its result.
+    /// Composes this view with a view of its result.
     pub(crate) fn then(&self, how: &View) -> View {
         let keeps_elements = self.keeps_elements() && how.keeps_elements();
         let repeats = self.repeats() || how.repeats();
@@ -157,7 +157,7 @@ impl View {
     }
 
     /// Returns a tensor in which the part that the view selects is replaced.
-    pub(crate) fn replaced(&self, whole: &Tensor, part: &Tensor) -> PyResult<Tensor> {
+    pub(crate) fn replace_part(&self, whole: &Tensor, part: &Tensor) -> PyResult<Tensor> {
         Ok(match self {
             View::Then(_) => {
                 let steps = self.steps();
@@ -167,7 +167,7 @@ impl View {
                 }
                 let mut part = part.clone();
                 for (how, whole) in steps.iter().zip(&wholes).rev() {
-                    part = how.replaced(whole, &part)?;
+                    part = how.replace_part(whole, &part)?;
                 }
                 part
             }

@@ -57,7 +57,7 @@ class LRScheduler:
         """
         if _native._is_compiling():
             for name in ("last_epoch", "_last_lr"):
-                _native._note_place("item", self.__dict__, name, f"{type(self).__name__}.{name}")
+                _native._note_location("item", self.__dict__, name, f"{type(self).__name__}.{name}")
         return self._last_lr
 
     @counted

@@ -243,8 +243,8 @@ class _Traced:
             raise RuntimeError("jit: a setting of an optimizer is a tensor that the function has written to; change it outside of the function")
         self.rule = _native._outside(self._rule)
         for name in ("state", "param_groups"):
-            _native._note_place("same", optimizer.__dict__, name, f"{type(optimizer).__name__}.{name}")
-        _native._note_place("item", group, "params", "params")
+            _native._note_location("same", optimizer.__dict__, name, f"{type(optimizer).__name__}.{name}")
+        _native._note_location("item", group, "params", "params")
         _native._note_guard(self._fixed)
 
     def _rule(self):
@@ -267,10 +267,10 @@ class _Traced:
         """Returns the numbers for a parameter. Steps are counted before each run of the compiled function."""
         _native._outside(lambda: self.rule.prepare(p, state))
         step = state.setdefault("step", 0)
-        _native._note_place("same", self.optimizer.state, p, "state")
+        _native._note_location("same", self.optimizer.state, p, "state")
         for name, value in state.items():
             if isinstance(value, Tensor):
-                _native._note_place("item", state, name, name)
+                _native._note_location("item", state, name, name)
         if step not in self.sets:
             cells, states = [self._cell(*number) for number in self.rule.numbers(step + 1)], []
             self.sets[step] = cells, states
