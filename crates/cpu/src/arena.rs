@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Smaller arenas are not kept, because allocating them from the block pool is fast.
-const SMALL: usize = 1 << 20;
+/// Arenas of at most this many bytes are not kept, because allocating them from the block pool is fast.
+const MIN_KEPT: usize = 1 << 20;
 /// Total bytes kept. The arena of the latest run is kept regardless of its size, because its executable is likely to run again.
-const MAX: usize = 1 << 30;
+const MAX_KEPT: usize = 1 << 30;
 
 /// Arenas with the number of their executable, ordered by last use.
 static KEPT: Mutex<VecDeque<(u64, Storage)>> = Mutex::new(VecDeque::new());
@@ -34,7 +34,7 @@ impl Arenas {
 
     /// Returns memory of unspecified contents for a run.
     pub(crate) fn take(&self, bytes: usize) -> Result<Storage> {
-        if bytes > SMALL {
+        if bytes > MIN_KEPT {
             let mut kept = kept();
             if let Some((_, arena)) =
                 kept.iter().rposition(|(own, _)| *own == self.0).and_then(|i| kept.remove(i))
@@ -48,7 +48,7 @@ impl Arenas {
 
     /// Returns memory after a run.
     pub(crate) fn put(&self, arena: Storage) {
-        if arena.len_bytes() <= SMALL {
+        if arena.len_bytes() <= MIN_KEPT {
             return;
         }
         // Arenas to free. They are dropped after the lock is released, because returning memory to the system is slow.
@@ -56,7 +56,7 @@ impl Arenas {
         let mut kept = kept();
         kept.push_back((self.0, arena));
         let mut bytes: usize = kept.iter().map(|(_, a)| a.len_bytes()).sum();
-        while bytes > MAX && kept.len() > 1 {
+        while bytes > MAX_KEPT && kept.len() > 1 {
             gone.extend(kept.pop_front());
             bytes -= gone.last().map_or(0, |(_, a)| a.len_bytes());
         }
@@ -81,7 +81,7 @@ mod tests {
     // A single test, because all tests of a process would share the kept memory.
     #[test]
     fn the_least_recent_arenas_are_freed_first() {
-        let each = MAX / 4;
+        let each = MAX_KEPT / 4;
         let all: Vec<Arenas> = (0..6).map(|_| Arenas::new()).collect();
         let address = |a: &Arenas| {
             let arena = a.take(each).expect("memory");
@@ -105,7 +105,7 @@ mod tests {
         drop(all);
         assert!(kept().iter().all(|(own, _)| !numbers.contains(own)));
         let small = Arenas::new();
-        small.put(small.take(SMALL).expect("memory"));
+        small.put(small.take(MIN_KEPT).expect("memory"));
         assert!(own(&small).is_empty());
     }
 }

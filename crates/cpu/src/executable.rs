@@ -7,7 +7,7 @@ use crate::literal::{from_memory, to_memory};
 use crate::nested;
 use crate::pool::Pool;
 use crate::profile::PROFILE;
-use crate::rolled::{Counts, Rolled};
+use crate::rolled::{Counts, LoopProgram};
 use crate::routine::region::{self, PreparedRegion};
 use crate::routine::siblings;
 use crate::tile::{Memory, TileProgram};
@@ -45,7 +45,7 @@ enum Work {
     Region(PreparedRegion),
     Nested(Vec<Executable>),
     Slices(Box<Executable>),
-    Rolled(Box<Rolled>),
+    LoopProgram(Box<LoopProgram>),
 }
 
 impl Work {
@@ -76,8 +76,8 @@ impl Work {
                 Work::Slices(Box::new(Executable::prepare((**body).clone(), native)?))
             }
             Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
-                match rolled(step, buffers, native) {
-                    Some(rolled) => Work::Rolled(Box::new(rolled)),
+                match loop_program(step, buffers, native) {
+                    Some(loop_program) => Work::LoopProgram(Box::new(loop_program)),
                     None => {
                         let plans = c.plans.iter().map(|p| Executable::prepare((**p).clone(), native));
                         Work::Nested(plans.collect::<Result<Vec<_>>>()?)
@@ -92,7 +92,7 @@ impl Work {
         match self {
             Work::None | Work::Region(_) => Vec::new(),
             Work::Program(program) => program.instructions(),
-            Work::Rolled(rolled) => rolled.program().instructions(),
+            Work::LoopProgram(loop_program) => loop_program.program().instructions(),
             Work::Nested(all) => all.iter().flat_map(Executable::instructions).map(|(_, c)| c).collect(),
             Work::Slices(one) => one.instructions().map(|(_, c)| c).collect(),
         }
@@ -224,7 +224,7 @@ impl Executable {
     /// outputs. An argument with unshared storage may become an output and is then removed from the list. If
     /// the run fails, the list is unchanged.
     pub fn run(&self, pool: &Pool, arguments: &mut Vec<Argument>) -> Result<Vec<Storage>> {
-        self.run_watched(pool, arguments, None)
+        self.run_with_times(pool, arguments, None)
     }
 
     /// As [`Executable::run`], and returns the time of each step.
@@ -234,11 +234,11 @@ impl Executable {
         arguments: &mut Vec<Argument>,
     ) -> Result<(Vec<Storage>, Vec<Duration>)> {
         let mut times = Vec::with_capacity(self.plan.steps.len());
-        let outputs = self.run_watched(pool, arguments, Some(&mut times))?;
+        let outputs = self.run_with_times(pool, arguments, Some(&mut times))?;
         Ok((outputs, times))
     }
 
-    fn run_watched(
+    fn run_with_times(
         &self,
         pool: &Pool,
         arguments: &mut Vec<Argument>,
@@ -268,6 +268,7 @@ impl Executable {
                 ));
             }
         }
+        // For each output, its new storage, or as `Err` the address of the donated argument.
         let mut outputs = Vec::with_capacity(plan.outputs.len());
         for (k, &b) in plan.outputs.iter().enumerate() {
             let bytes = plan.buffers[b].bytes();
@@ -503,10 +504,10 @@ fn jobs(plan: &Plan) -> (Vec<usize>, Vec<Vec<usize>>) {
 }
 
 /// Prepares a loop as one program. Returns `None` if its body is not an elementwise kernel.
-fn rolled(step: &Step, buffers: &[(DType, usize)], native: bool) -> Option<Rolled> {
+fn loop_program(step: &Step, buffers: &[(DType, usize)], native: bool) -> Option<LoopProgram> {
     let Step::Scan { control, shared, carries, length, reverse } = step else { return None };
     let counts = Counts { shared: *shared, carries: *carries, length: *length, reverse: *reverse };
-    Rolled::new(control, counts, buffers, native)
+    LoopProgram::new(control, counts, buffers, native)
 }
 
 unsafe fn run_step(step: &Step, work: &Work, pool: &Pool, memory: Memory<'_>, plan: &Plan) -> Result<()> {
@@ -518,7 +519,7 @@ unsafe fn run_step(step: &Step, work: &Work, pool: &Pool, memory: Memory<'_>, pl
             (Step::Contract(c), _) => product::run(c, None, pool, memory),
             (Step::Routine(r), Work::Region(region)) => region::run(r, region, pool, memory),
             (Step::Routine(r), _) => routine::run(r, pool, memory)?,
-            (Step::Scan { .. }, Work::Rolled(rolled)) => rolled.run(pool, memory),
+            (Step::Scan { .. }, Work::LoopProgram(loop_program)) => loop_program.run(pool, memory),
             (Step::Switch(c), Work::Nested(n)) => nested::switch(c, n, pool, memory, plan)?,
             (Step::Scan { control, shared, carries, length, reverse }, Work::Nested(n)) => {
                 let counts = (*shared, *carries, *length);

@@ -67,7 +67,7 @@ fn detect() -> Isa {
         Isa::Portable
     } else if !(has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl")) {
         Isa::Avx2
-    } else if !tiles() {
+    } else if !has_tiles() {
         Isa::Avx512
     } else {
         Isa::Amx
@@ -82,17 +82,17 @@ fn detect() -> Isa {
 
 /// Returns true if the processor has AMX tiles for `bf16`, and the system permits this process to use them.
 #[cfg(target_arch = "x86_64")]
-fn tiles() -> bool {
+fn has_tiles() -> bool {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
     const BF16: u32 = 1 << 22;
     const TILE: u32 = 1 << 24;
     let has = __cpuid(0).eax >= 7 && __cpuid_count(7, 0).edx & (BF16 | TILE) == BF16 | TILE;
-    has && permitted()
+    has && request_tile_permission()
 }
 
 /// Requests permission to use tile registers. The system grants it per process, for all threads.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-fn permitted() -> bool {
+fn request_tile_permission() -> bool {
     const REQUEST: libc::c_long = 0x1023;
     const TILE_DATA: libc::c_long = 18;
     // SAFETY: the call accesses no memory of this process; systems that do not know it return an error.
@@ -101,6 +101,6 @@ fn permitted() -> bool {
 
 /// Returns false: on other systems there is no known way to request permission.
 #[cfg(all(target_arch = "x86_64", not(target_os = "linux")))]
-fn permitted() -> bool {
+fn request_tile_permission() -> bool {
     false
 }

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Interval of polling.
-const EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-static ASK: OnceLock<fn() -> bool> = OnceLock::new();
+static MUST_STOP: OnceLock<fn() -> bool> = OnceLock::new();
 static DUE: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -25,12 +25,12 @@ thread_local! {
 /// Sets the function that returns true if the current run must stop. It is called on the thread that started the run. Only
 /// the first call of `ask_to_stop` has an effect.
 pub fn ask_to_stop(must_stop: fn() -> bool) {
-    if ASK.set(must_stop).is_err() {
+    if MUST_STOP.set(must_stop).is_err() {
         return;
     }
-    stop::set_callback(due);
+    stop::set_callback(poll_stop);
     let clock = || loop {
-        std::thread::sleep(EVERY);
+        std::thread::sleep(POLL_INTERVAL);
         DUE.store(true, Ordering::Relaxed);
     };
     // If the timer thread cannot be started, runs are never interrupted.
@@ -39,14 +39,14 @@ pub fn ask_to_stop(must_stop: fn() -> bool) {
 
 /// Returns true if a poll is due and requests a stop. A worker does not poll; it reads the result of the thread whose job it
 /// shares.
-fn due() -> bool {
+fn poll_stop() -> bool {
     if crate::pool::is_stopped() {
         return true;
     }
     DUE.load(Ordering::Relaxed)
         && ALLOWED.get()
         && DUE.swap(false, Ordering::Relaxed)
-        && ASK.get().is_some_and(|ask| ask())
+        && MUST_STOP.get().is_some_and(|must_stop| must_stop())
 }
 
 /// Runs work. The work may be interrupted if `allowed` is true, or if it is part of work that may be interrupted. Returns an

@@ -98,7 +98,7 @@ thread_local! {
 }
 
 /// Interval at which a caller that sleeps until workers have left the job polls for a stop.
-const ASK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Returns true if this thread is a worker whose job must stop.
 pub(crate) fn is_stopped() -> bool {
@@ -129,7 +129,7 @@ impl Pool {
         if INSIDE.get() {
             return;
         }
-        let mut team = relock(self.team.lock());
+        let mut team = ignore_poison(self.team.lock());
         if threads.max(1) != team.workers.len() + 1 {
             *team = Team::new(threads, &self.prefetcher);
             self.threads.store(team.workers.len() + 1, Relaxed);
@@ -222,7 +222,7 @@ impl Team {
         shared.claim(Job { chunk, chunks }, 1);
         INSIDE.set(false);
         shared.leave_all();
-        relock(shared.panic.lock()).take()
+        ignore_poison(shared.panic.lock()).take()
     }
 }
 
@@ -249,7 +249,7 @@ impl Shared {
         }));
         if let Err(panic) = work {
             self.claimed.0.store(MAX as u64, Relaxed);
-            relock(self.panic.lock()).get_or_insert(panic);
+            ignore_poison(self.panic.lock()).get_or_insert(panic);
         }
     }
 
@@ -262,10 +262,12 @@ impl Shared {
                 self.stopped.store(true, Relaxed);
             }
             if !self.prefetcher.prefetch(Side::Front) && timeout.over() {
-                let guard = relock(self.sleep.lock());
+                let guard = ignore_poison(self.sleep.lock());
                 self.state.0.fetch_or(WAITED, Relaxed);
                 if self.state.0.load(Acquire) & ENTERED != 0 {
-                    drop(self.left.wait_timeout(guard, ASK).unwrap_or_else(PoisonError::into_inner));
+                    drop(
+                        self.left.wait_timeout(guard, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner),
+                    );
                 }
                 self.state.0.fetch_and(!WAITED, Relaxed);
             }
@@ -304,7 +306,7 @@ impl Shared {
             if state & WAITED != 0 {
                 // The caller set the flag while it held this lock, and releases the lock only by waiting. So after the
                 // lock has been acquired here, the caller receives the notification.
-                drop(relock(self.sleep.lock()));
+                drop(ignore_poison(self.sleep.lock()));
                 self.left.notify_one();
             }
         }
@@ -344,6 +346,6 @@ impl SpinTimeout {
 }
 
 /// Ignores that a lock is poisoned: panics of chunks are caught before any lock is released, so the data are valid.
-fn relock<T>(lock: Result<T, PoisonError<T>>) -> T {
+fn ignore_poison<T>(lock: Result<T, PoisonError<T>>) -> T {
     lock.unwrap_or_else(PoisonError::into_inner)
 }

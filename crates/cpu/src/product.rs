@@ -60,7 +60,7 @@ unsafe fn run_typed<T: Real>(c: &Contraction, finish: Option<&TileProgram>, pool
             Operand::Strided(Strided { data: first::<T>(memory, c, at, o).cast_const(), batch, lane, depth })
         };
         let (start, row) = (at[2], c.m.1[1]);
-        let follow = |tile: Tile<T::Sum>| {
+        let run_fused_kernel = |tile: Tile<T::Sum>| {
             let Some(program) = finish else { return };
             // The index of an element in the fused kernel is its offset in the product.
             let index = start + tile.batch as i64 * steps[2] + tile.row0 as i64 * row + tile.col0 as i64;
@@ -80,7 +80,7 @@ unsafe fn run_typed<T: Real>(c: &Contraction, finish: Option<&TileProgram>, pool
                 row: row as isize,
             },
             accumulate: false,
-            finish: finish.is_some().then_some(&follow),
+            finish: finish.is_some().then_some(&run_fused_kernel),
         };
         // SAFETY: `check` has verified that the contraction stays in its buffers; the caller guarantees
         // exclusive access.

@@ -25,7 +25,7 @@ const MAX: usize = 1024;
 
 /// A loop as a program.
 #[derive(Debug)]
-pub(crate) struct Rolled {
+pub(crate) struct LoopProgram {
     program: TileProgram,
     /// Number of elements in a row, which are divided among threads, and number of rows of one iteration.
     inner: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Rolled {
     carries: Vec<(usize, usize, usize)>,
 }
 
-impl Rolled {
+impl LoopProgram {
     /// Makes the program of a loop over buffers of its plan, with generated code if `native` is true. Returns `None` if
     /// the body is not an elementwise kernel.
     pub(crate) fn new(
@@ -44,7 +44,7 @@ impl Rolled {
         counts: Counts,
         buffers: &[(DType, usize)],
         native: bool,
-    ) -> Option<Rolled> {
+    ) -> Option<LoopProgram> {
         let kernel = one_kernel(control, counts, buffers)?;
         let make = if native { TileProgram::new } else { TileProgram::interpreted };
         let program = make(&kernel, buffers).ok()?;
@@ -52,7 +52,7 @@ impl Rolled {
         let bytes = |b: usize| buffers[b].1 * buffers[b].0.size();
         let carries = first.map(|(from, to)| (*from, *to, bytes(*to))).collect();
         let (inner, outer) = (*kernel.axes.last()?, kernel.axes[..kernel.axes.len() - 2].iter().product());
-        Some(Rolled { program, inner, outer, length: counts.length, cost: kernel.body.len(), carries })
+        Some(LoopProgram { program, inner, outer, length: counts.length, cost: kernel.body.len(), carries })
     }
 
     /// Returns the program of all iterations.
@@ -97,27 +97,28 @@ fn one_kernel(control: &Control, counts: Counts, buffers: &[(DType, usize)]) -> 
     }
     if kernel.axes.is_empty() {
         kernel.axes.push(1);
-        layouts(&mut kernel)?.into_iter().for_each(|l| l.layout.strides.push(1));
+        accesses(&mut kernel)?.into_iter().for_each(|l| l.layout.strides.push(1));
     }
     let at = kernel.axes.len() - 1;
     kernel.axes.insert(at, length);
     kernel.parallel = kernel.axes.len();
-    let carried = |access: &Access| match plan.buffers[access.buffer].location {
+    let carry_of = |access: &Access| match plan.buffers[access.buffer].location {
         BufferLocation::Input(i) => i.checked_sub(shared).filter(|c| *c < carries),
         BufferLocation::Output(k) => Some(k).filter(|k| *k < carries),
         _ => None,
     };
     // A carry must be read only at the index at which it is written.
-    let mut of: Vec<Option<Layout>> = vec![None; carries];
-    for access in layouts(&mut kernel)? {
-        if let Some(c) = carried(access) {
-            let known = of[c].get_or_insert_with(|| access.layout.clone());
+    let mut carry_layouts: Vec<Option<Layout>> = vec![None; carries];
+    for access in accesses(&mut kernel)? {
+        if let Some(c) = carry_of(access) {
+            let known = carry_layouts[c].get_or_insert_with(|| access.layout.clone());
             if *known != access.layout {
                 return None;
             }
         }
     }
-    for access in layouts(&mut kernel)? {
+    for access in accesses(&mut kernel)? {
+        // The buffer of the loop's plan: `Ok` if it is a stack, of which an iteration accesses one slice, else `Err`.
         let stack = match plan.buffers[access.buffer].location {
             BufferLocation::Input(i) if i < shared => Err(control.ins[i]),
             BufferLocation::Input(i) if i < shared + carries => Err(control.outs[i - shared]),
@@ -136,7 +137,7 @@ fn one_kernel(control: &Control, counts: Counts, buffers: &[(DType, usize)]) -> 
 }
 
 /// Returns the accesses of a kernel; `None` if it has other reads than plain loads.
-fn layouts(kernel: &mut Kernel) -> Option<Vec<&mut Access>> {
+fn accesses(kernel: &mut Kernel) -> Option<Vec<&mut Access>> {
     let mut all = Vec::new();
     for inst in &mut kernel.body {
         match &mut inst.op {

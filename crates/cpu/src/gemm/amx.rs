@@ -7,8 +7,8 @@ use super::vector::prefetch_to_write;
 use half::bf16;
 use std::arch::asm;
 
-/// Smallest number of multiplications for which AMX is faster, because configuring tiles takes time.
-pub(super) const FEW: usize = 1 << 12;
+/// Number of multiplications above which AMX is faster. Smaller products do not justify configuring the tiles.
+pub(super) const MIN_WORK: usize = 1 << 12;
 
 pub(super) static KERNELS: Kernels<bf16> = Kernels {
     mr: WIDTH,

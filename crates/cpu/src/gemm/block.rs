@@ -30,7 +30,7 @@ pub(super) struct Part<T> {
 // SAFETY: each task writes only to its own block of C.
 unsafe impl<T> Sync for Part<T> {}
 
-/// A strip of lanes: element (lane, p) is `data[lane * lane_stride + p * depth_stride]`.
+/// A strip of lanes: element (`l`, `p`) is `data[l * lane + p * depth]`.
 #[derive(Clone, Copy)]
 struct Strip<T> {
     data: *const T,

@@ -56,7 +56,7 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
         stopped: AtomicBool::new(false),
     };
     // SAFETY: `index` is below the number of products, and each call computes its own product.
-    let one = |index: usize| unsafe { drive.item(index) };
+    let one = |index: usize| unsafe { drive.one_product(index) };
     if drive.blocks() * drive.plan.parts > 1 {
         (0..batch).for_each(one);
     } else {
@@ -83,7 +83,7 @@ impl<T: Real> Drive<'_, T> {
     }
 
     /// Computes one product of the batch.
-    unsafe fn item(&self, batch: usize) {
+    unsafe fn one_product(&self, batch: usize) {
         let &Problem { m, n, k, c: Output { data, batch: stride, row }, accumulate, .. } = self.problem;
         let parts = self.plan.parts;
         // SAFETY: `batch` is below the number of products, so the offset is within C.

@@ -240,7 +240,7 @@ pub(super) trait HasKernels: Real {
     fn kernels(isa: Isa) -> &'static Kernels<Self>;
 }
 
-macro_rules! kernelled {
+macro_rules! implement_kernels {
     ($t:ty, $portable:ty, $avx2:ident, $avx512:ident, $neon:ident) => {
         impl HasKernels for $t {
             fn kernels(isa: Isa) -> &'static Kernels<$t> {
@@ -277,5 +277,5 @@ macro_rules! kernelled {
     };
 }
 
-kernelled!(f32, Lanes<f32, 4>, __m256, __m512, float32x4_t);
-kernelled!(f64, Lanes<f64, 2>, __m256d, __m512d, float64x2_t);
+implement_kernels!(f32, Lanes<f32, 4>, __m256, __m512, float32x4_t);
+implement_kernels!(f64, Lanes<f64, 2>, __m256d, __m512d, float64x2_t);

@@ -73,7 +73,7 @@ pub enum Operand<'a, T> {
     Packed(&'a dyn Pack<T>),
 }
 
-/// Elements in memory: the one at (`batch`, `lane`, `depth`) is `data[batch·batch + lane·lane + depth·depth]`.
+/// Elements in memory: the one of product `b`, lane `l` and depth `p` is `data[b·batch + l·lane + p·depth]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Strided<T> {
     /// The first element.
@@ -111,8 +111,8 @@ pub struct Panel {
     pub width: usize,
 }
 
-/// Layout of C: the element at (`batch`, `i`, `j`) is `data[batch·batch + i·row + j]`. For a C whose columns
-/// are contiguous use [`Problem::transposed`].
+/// Layout of C: element (`i`, `j`) of product `b` is `data[b·batch + i·row + j]`. For a C whose columns are
+/// contiguous use [`Problem::transposed`].
 #[derive(Clone, Copy, Debug)]
 pub struct Output<T> {
     /// The first element.
@@ -193,7 +193,7 @@ impl Real for bf16 {
         unsafe {
             match isa.clamped() {
                 #[cfg(target_arch = "x86_64")]
-                Isa::Amx if problem.m * problem.n * problem.k > amx::FEW => {
+                Isa::Amx if problem.m * problem.n * problem.k > amx::MIN_WORK => {
                     drive::run(pool, &amx::KERNELS, problem)
                 }
                 isa => widen::run(pool, <f32 as kernel::HasKernels>::kernels(isa), problem),

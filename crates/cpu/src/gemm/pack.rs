@@ -7,9 +7,8 @@ pub(super) const LINE: usize = 64;
 /// Distance at which rows are prefetched, in rows.
 const AHEAD: isize = 16;
 
-/// Fills a panel: `out[p * W + lane] = source[lane * lane_stride + p * depth_stride]` for `lane < lanes` and `p
-/// < depth`, zero for the lanes up to the width `W` of the panel. (Panels of pairs have another order, see
-/// `pairs.rs`.)
+/// Fills a panel: `out[p * W + l] = source[l * lane + p * depth]` for `l < lanes` and `p < steps`, and zero for the
+/// lanes from `lanes` to the width `W` of the panel. (Panels of pairs have another order, see `pairs.rs`.)
 pub(super) type Packer<T> =
     unsafe fn(source: *const T, lane: isize, depth: isize, lanes: usize, steps: usize, out: *mut T);
 

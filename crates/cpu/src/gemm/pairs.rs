@@ -33,14 +33,14 @@ pub(super) unsafe fn pack<const LANES: bool>(
     // SAFETY: the caller guarantees source, `out` and AVX-512; only existing lanes and steps are read.
     unsafe {
         if depth == 1 {
-            along(source, lane, lanes, steps, out);
+            pack_lanes(source, lane, lanes, steps, out);
         }
         for from in (0..steps).step_by(2 * SIDE) {
             let (first, count) =
                 (source.wrapping_offset(from as isize * depth), (2 * SIDE).min(steps - from));
             let out = out.add(from * WIDTH);
             if depth != 1 && lane == 1 {
-                across(first, depth, lanes, count, out.cast());
+                pack_pairs(first, depth, lanes, count, out.cast());
             } else if depth != 1 {
                 let mut near = [bf16::ZERO; STRETCH];
                 for (l, near) in near.chunks_exact_mut(2 * SIDE).enumerate().take(lanes) {
@@ -64,7 +64,7 @@ pub(super) unsafe fn pack<const LANES: bool>(
 /// # Safety
 /// The lanes and steps exist, and the processor has AVX-512. The functions below have the same requirements.
 #[inline(always)]
-unsafe fn along(first: *const bf16, lane: isize, lanes: usize, steps: usize, out: *mut bf16) {
+unsafe fn pack_lanes(first: *const bf16, lane: isize, lanes: usize, steps: usize, out: *mut bf16) {
     for l in 0..WIDTH {
         let from = first.wrapping_offset(l as isize * lane);
         for p in (0..steps).step_by(2 * SIDE) {
@@ -86,7 +86,7 @@ unsafe fn along(first: *const bf16, lane: isize, lanes: usize, steps: usize, out
 
 /// Packs two squares with a pair of steps in each row, from steps whose lanes are contiguous.
 #[inline(always)]
-unsafe fn across(first: *const bf16, depth: isize, lanes: usize, steps: usize, out: *mut __m512i) {
+unsafe fn pack_pairs(first: *const bf16, depth: isize, lanes: usize, steps: usize, out: *mut __m512i) {
     let mask = ((1u64 << lanes) - 1) as u32;
     // SAFETY: the caller guarantees the lanes and steps, and AVX-512.
     unsafe {

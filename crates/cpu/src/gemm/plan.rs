@@ -67,7 +67,7 @@ impl Plan {
             (false, true) => STREAM,
             (false, false) => COLUMN / size_of::<T>(),
         };
-        let steps = even(k, steps).next_multiple_of(deep);
+        let steps = equal_length(k, steps).next_multiple_of(deep);
         // If C is small and k is long, k is split. Each operand is still packed only once, and the partial C are added.
         let parts = if batch * m * n <= SMALL && k >= LONG { (k / PART).min(8) } else { 1 };
 
@@ -80,12 +80,12 @@ impl Plan {
             (mr, nr)
         };
         // Divides few rows into strips of equal height: two strips of four rows are faster than strips of six and two.
-        let unit_m = if direct_a { even(m, unit_m) } else { unit_m };
+        let unit_m = if direct_a { equal_length(m, unit_m) } else { unit_m };
         let widest = if direct_b { n } else { PACKED / size_of::<T>() / steps };
         let (mut down, mut across) = (1, n.div_ceil(widest.next_multiple_of(unit_n)));
         let work = cost(problem, kernels) / parts;
         let tasks = if threads == 1 { 1 } else { (work / TASK).min(SHARE * threads).div_ceil(batch * parts) };
-        let (mut rows, mut cols) = (m, block(n, across, unit_n));
+        let (mut rows, mut cols) = (m, block_length(n, across, unit_n));
         // Blocks of a streamed B have complete rows of B, or large parts of them.
         let narrowest = if stream { 4 * unit_n } else { unit_n };
         while down * across < tasks {
@@ -99,7 +99,7 @@ impl Plan {
             } else {
                 break;
             }
-            (rows, cols) = (block(m, down, unit_m), block(n, across, unit_n));
+            (rows, cols) = (block_length(m, down, unit_m), block_length(n, across, unit_n));
         }
         Plan { dot, tile: (unit_m, unit_n), direct_a, direct_full_a, direct_b, rows, cols, steps, parts }
     }
@@ -120,12 +120,12 @@ fn in_lines<T>(operand: &Operand<'_, T>) -> bool {
 }
 
 /// Returns the length of equal pieces of `whole`, each at most `most`.
-fn even(whole: usize, most: usize) -> usize {
+fn equal_length(whole: usize, most: usize) -> usize {
     whole.div_ceil(whole.div_ceil(most.max(1)).max(1)).max(1)
 }
 
 /// Returns the length of `count` pieces of `whole`, rounded up to `unit`.
-fn block(whole: usize, count: usize, unit: usize) -> usize {
+fn block_length(whole: usize, count: usize, unit: usize) -> usize {
     whole.div_ceil(count).next_multiple_of(unit).max(1)
 }
 

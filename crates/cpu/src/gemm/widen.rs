@@ -10,7 +10,7 @@ use half::bf16;
 const STEPS: usize = 32;
 const LANES: usize = 64;
 /// The elements of panels with at most this many elements are converted one by one.
-const FEW: usize = 256;
+const MAX_ELEMENTWISE: usize = 256;
 
 /// Computes `problem` with kernels of `f32`.
 ///
@@ -39,7 +39,9 @@ impl Pack<f32> for Widened<'_> {
         let Panel { batch, lane, lanes, depth, steps, width } = panel;
         match self.narrow {
             // Converts contiguous steps, then transposes them with the packer of `f32`.
-            Operand::Strided(s) if s.depth == 1 && s.lane != 1 && width <= LANES && steps * lanes > FEW => {
+            Operand::Strided(s)
+                if s.depth == 1 && s.lane != 1 && width <= LANES && steps * lanes > MAX_ELEMENTWISE =>
+            {
                 let Kernels { mr, pack_a, .. } = self.kernels;
                 let packer = if width == *mr { *pack_a } else { self.kernels.panel_of(width).1 };
                 let mut wide = [[0.0; STEPS]; LANES];

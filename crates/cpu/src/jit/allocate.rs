@@ -14,7 +14,7 @@ pub(super) struct Body<M> {
     /// The last step that uses each node.
     last: HashMap<usize, usize>,
     /// Registers of nodes: vectors or masks.
-    of: HashMap<usize, u8>,
+    registers: HashMap<usize, u8>,
     /// Memory values that are kept in registers.
     pub(super) fixed: Vec<(Arg, u8)>,
     /// The location of each accumulator.
@@ -22,7 +22,7 @@ pub(super) struct Body<M> {
     free: u64,
     free_masks: u8,
     /// The largest number of registers used at once.
-    pub(super) most: usize,
+    pub(super) peak: usize,
     limit: usize,
     failed: bool,
     now: usize,
@@ -45,12 +45,12 @@ impl<M: Machine> Body<M> {
         Body {
             machine: PhantomData,
             last,
-            of: HashMap::new(),
+            registers: HashMap::new(),
             fixed: vec![],
             folds: vec![],
             free: if limit == 64 { u64::MAX } else { (1 << limit) - 1 },
             free_masks: M::MASKS.fold(0, |all, k| all | 1 << k),
-            most: 0,
+            peak: 0,
             limit,
             failed: false,
             now: 0,
@@ -72,7 +72,7 @@ impl<M: Machine> Body<M> {
         }
         let r = self.free.trailing_zeros() as u8;
         self.free &= !(1 << r);
-        self.most = self.most.max(r as usize + 1);
+        self.peak = self.peak.max(r as usize + 1);
         self.failed |= r as usize >= self.limit;
         r
     }
@@ -100,7 +100,7 @@ impl<M: Machine> Body<M> {
             }
         }
         // Frees the registers of values that no step uses.
-        for (n, r) in std::mem::take(&mut self.of) {
+        for (n, r) in std::mem::take(&mut self.registers) {
             self.give_back(e, n, r);
         }
     }
@@ -116,7 +116,7 @@ impl<M: Machine> Body<M> {
     fn end(&mut self, e: &Emitter<'_, M>, step: &Step) {
         for n in e.uses(step).iter().filter_map(Arg::node) {
             if self.last.get(&n) == Some(&self.now)
-                && let Some(r) = self.of.remove(&n)
+                && let Some(r) = self.registers.remove(&n)
                 && self.taken.take_if(|taken| *taken == n).is_none()
             {
                 self.give_back(e, n, r);
@@ -130,7 +130,7 @@ impl<M: Machine> Body<M> {
     /// Returns the register that holds an operand, if one does.
     fn register_of(&self, arg: Arg) -> Option<u8> {
         let fixed = || self.fixed.iter().find(|f| f.0 == arg).map(|f| f.1);
-        arg.node().and_then(|n| self.of.get(&n).copied()).or_else(fixed)
+        arg.node().and_then(|n| self.registers.get(&n).copied()).or_else(fixed)
     }
 
     /// Returns an operand in a register, loading it if necessary.
@@ -149,7 +149,7 @@ impl<M: Machine> Body<M> {
             return Rm::Reg(r);
         }
         let memory = e.memory_of(arg);
-        if M::spreads(memory) { Rm::Splat(memory) } else { Rm::Reg(self.reg(e, arg)) }
+        if M::can_broadcast(memory) { Rm::Splat(memory) } else { Rm::Reg(self.reg(e, arg)) }
     }
 
     fn mask(&self, arg: Arg) -> u8 {
@@ -159,7 +159,7 @@ impl<M: Machine> Body<M> {
     /// Returns an operand in a register that the result may overwrite.
     fn owned(&mut self, e: &mut Emitter<'_, M>, arg: Arg) -> u8 {
         if let Some(n) = arg.node().filter(|n| self.last.get(n) == Some(&self.now))
-            && let Some(r) = self.of.get(&n)
+            && let Some(r) = self.registers.get(&n)
         {
             self.taken = Some(n);
             return *r;
@@ -186,7 +186,7 @@ impl<M: Machine> Body<M> {
                 let to = self.fresh();
                 let from = e.elements_at(e.lowered.sizes.len() + buffer, self.copy);
                 M::load(&mut e.asm, to, from, self.lanes);
-                self.of.insert(n, to);
+                self.registers.insert(n, to);
             }
             Step::Fold(n) => {
                 let x = self.reg(e, e.node(n).args[0]);
@@ -319,7 +319,7 @@ impl<M: Machine> Body<M> {
             // Does not occur: `Step::Fold` emits folds, `Step::Compute` does not.
             Action::Fold(_) => 0,
         };
-        self.of.insert(n, to);
+        self.registers.insert(n, to);
     }
 
     /// Emits a fused multiply-add, which overwrites one of its operands. That is an operand whose last use is this step,
@@ -327,7 +327,7 @@ impl<M: Machine> Body<M> {
     fn fma(&mut self, e: &mut Emitter<'_, M>, step: &Step, [a, b, c]: [Arg; 3]) -> u8 {
         let (a, b) = if self.register_of(a).is_none() { (b, a) } else { (a, b) };
         let ends = |s: &Self, arg: Arg| {
-            arg.node().is_some_and(|n| s.last.get(&n) == Some(&s.now) && s.of.contains_key(&n))
+            arg.node().is_some_and(|n| s.last.get(&n) == Some(&s.now) && s.registers.contains_key(&n))
         };
         let (in_place, other) = match () {
             () if self.register_of(b).is_none() && self.register_of(c).is_some() => (None, a),

@@ -47,7 +47,7 @@ fn vector(asm: &mut Assembler, wide: bool, form: Form, reg: u8, second: u8, rm: 
 }
 
 /// Returns a memory operand that is `bytes` bytes after another.
-fn further(mem: Mem, bytes: i32) -> Mem {
+fn offset_by(mem: Mem, bytes: i32) -> Mem {
     match mem {
         Mem::At(base, distance) => Mem::At(base, distance + bytes),
         Mem::Indexed(base, shift, distance) => Mem::Indexed(base, shift, distance + bytes),
@@ -65,7 +65,7 @@ fn each_of_rest(asm: &mut Assembler, mut f: impl FnMut(&mut Assembler, u8)) {
         f(asm, lane);
     }
     let here = asm.here();
-    ends.iter().for_each(|end| asm.aim(*end, here));
+    ends.iter().for_each(|end| asm.set_target(*end, here));
 }
 
 /// Writes `to = fold(to, x)`; the result is `x` where `x` is NaN.
@@ -90,7 +90,7 @@ impl Machine for Avx2 {
     const CONSTANTS: usize = 8;
     const SPARE: (usize, usize) = (2, 3);
 
-    fn spreads(from: Mem) -> bool {
+    fn can_broadcast(from: Mem) -> bool {
         matches!(from, Mem::Pool(_))
     }
 
@@ -124,7 +124,7 @@ impl Machine for Avx2 {
             Lanes::Rest => {
                 vector(asm, false, XOR, to, to, Rm::Reg(to), None);
                 each_of_rest(asm, |asm, lane| {
-                    let byte = Rm::Bytes(further(from, i32::from(lane)));
+                    let byte = Rm::Bytes(offset_by(from, i32::from(lane)));
                     vector(asm, false, LOAD_BYTE, to, to, byte, Some(lane));
                 });
                 vector(asm, true, WIDEN, to, 0, Rm::Reg(to), None);
@@ -142,7 +142,7 @@ impl Machine for Avx2 {
         match lanes {
             Lanes::All => vector(asm, false, STORE_EIGHT, bytes, 0, Rm::Bytes(to), None),
             Lanes::Rest => each_of_rest(asm, |asm, lane| {
-                let byte = Rm::Bytes(further(to, i32::from(lane)));
+                let byte = Rm::Bytes(offset_by(to, i32::from(lane)));
                 vector(asm, false, STORE_BYTE, bytes, 0, byte, Some(lane));
             }),
         }
@@ -187,7 +187,7 @@ impl Machine for Avx2 {
         let Rm::Bytes(memory) = from else { return 0 };
         let all = Self::FOLDED as u8;
         for r in 0..all {
-            Self::load(asm, r, further(memory, 32 * i32::from(r)), Lanes::All);
+            Self::load(asm, r, offset_by(memory, 32 * i32::from(r)), Lanes::All);
         }
         let mut half = all / 2;
         while half > 0 {

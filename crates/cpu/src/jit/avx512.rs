@@ -64,7 +64,7 @@ impl Machine for Avx512 {
     const CONSTANTS: usize = 1;
     const SPARE: (usize, usize) = (1, 0);
 
-    fn spreads(_: Mem) -> bool {
+    fn can_broadcast(_: Mem) -> bool {
         true
     }
 

@@ -16,7 +16,7 @@ use gradus_ir::ops::{Combine, Scalar, pointwise};
 const LANES: usize = 1024;
 /// Number of rows that are summed before the sum is added to the total. This limits rounding errors; the interpreter uses the
 /// same number.
-const FEW: usize = 32;
+const GROUP_ROWS: usize = 32;
 
 /// The code of a kernel along columns.
 #[derive(Debug)]
@@ -56,7 +56,8 @@ impl Columns {
             return None;
         }
         let lanes = kernel.axes[lane];
-        let mut cut = Cut { kernel, arrays: vec![None; kernel.body.len()], count: 0, failed: false };
+        let mut splitter =
+            Splitter { kernel, arrays: vec![None; kernel.body.len()], count: 0, failed: false };
         let pass = passes(kernel);
         let last = pass.iter().copied().max().unwrap_or(0).max(0);
         let mut parts: Vec<(Kernel, bool, Vec<Fold>)> = Vec::new();
@@ -65,11 +66,11 @@ impl Columns {
             let mut folds = Vec::new();
             for (i, inst) in kernel.body.iter().enumerate().filter(|(i, _)| pass[*i] == now) {
                 let Operation::Reduce(combine) = inst.op else { continue };
-                let total = cut.array(i);
-                let few = cut.fresh();
-                folds.push((combine, few, total));
-                let x = cut.import(&mut all, inst.args[0]);
-                let access = all.array(few);
+                let total = splitter.array(i);
+                let group = splitter.fresh();
+                folds.push((combine, group, total));
+                let x = splitter.import(&mut all, inst.args[0]);
+                let access = all.array(group);
                 let sum = all.push(Operation::Load(access.clone()), vec![], inst.dtype);
                 let op = pointwise::find(name(combine)?)?;
                 let value = all.push(Operation::Scalar(Scalar::Pointwise(op)), vec![sum, x], inst.dtype);
@@ -78,7 +79,7 @@ impl Columns {
             if now == last {
                 let elements = |s: &&Store| kernel.body[s.value].level == Level::Element;
                 for store in kernel.stores.iter().filter(elements) {
-                    let value = cut.import(&mut all, store.value);
+                    let value = splitter.import(&mut all, store.value);
                     let access = all.access(kernel, &store.access);
                     all.kernel.stores.push(Store { value, access });
                 }
@@ -88,15 +89,15 @@ impl Columns {
                 let used = |j: usize| {
                     kernel.body[j].args.contains(&i) && !(pass[j] == now && is_lane(&kernel.body[j]))
                 };
-                let value = cut.compute(&mut own, i);
+                let value = splitter.compute(&mut own, i);
                 if (0..kernel.body.len()).any(used) {
-                    let access = own.array(cut.array(i));
+                    let access = own.array(splitter.array(i));
                     own.kernel.stores.push(Store { value, access });
                 }
             }
             for store in &kernel.stores {
                 if kernel.body[store.value].level == Level::Row && pass[store.value] == now {
-                    let value = cut.import(&mut own, store.value);
+                    let value = splitter.import(&mut own, store.value);
                     let access = own.access(kernel, &store.access);
                     own.kernel.stores.push(Store { value, access });
                 }
@@ -104,11 +105,11 @@ impl Columns {
             parts.push((all.kernel, true, folds));
             parts.push((own.kernel, false, vec![]));
         }
-        if cut.failed {
+        if splitter.failed {
             return None;
         }
         let mut sizes = buffers.to_vec();
-        sizes.resize(buffers.len() + cut.count, (DType::F32, lanes));
+        sizes.resize(buffers.len() + splitter.count, (DType::F32, lanes));
         let compiled = parts
             .into_iter()
             .filter(|p| !p.0.stores.is_empty())
@@ -119,7 +120,7 @@ impl Columns {
             lanes,
             reduced: kernel.row_length(),
             buffers: buffers.len(),
-            arrays: cut.count,
+            arrays: splitter.count,
         })
     }
 
@@ -187,14 +188,14 @@ impl Columns {
         stage.folds.iter().for_each(|f| clear(f.2, f.0));
         let mut row = 0;
         while row < self.reduced {
-            let rows = if stage.folds.is_empty() { self.reduced } else { FEW.min(self.reduced - row) };
+            let rows = if stage.folds.is_empty() { self.reduced } else { GROUP_ROWS.min(self.reduced - row) };
             stage.folds.iter().for_each(|f| clear(f.1, f.0));
             // SAFETY: the caller guarantees the memory of the kernel and the scratch memory.
             unsafe {
                 stage.code.block(table, (outer * self.reduced + row, rows), lanes, scratch);
-                for &(combine, few, total) in &stage.folds {
+                for &(combine, group, total) in &stage.folds {
                     let add = name(combine).and_then(|name| vector::loops::<f32>().binary(name));
-                    add.into_iter().for_each(|f| (f.vv)(array(total), array(few), array(total), n));
+                    add.into_iter().for_each(|f| (f.vv)(array(total), array(group), array(total), n));
                 }
             }
             row += rows;
@@ -232,7 +233,7 @@ fn passes(kernel: &Kernel) -> Vec<i64> {
 }
 
 /// The kernel being split.
-struct Cut<'k> {
+struct Splitter<'k> {
     kernel: &'k Kernel,
     /// For each value, the array in which other stages read it, if any.
     arrays: Vec<Option<usize>>,
@@ -246,10 +247,10 @@ struct Part {
     kernel: Kernel,
     buffers: usize,
     /// The new indices of the instructions.
-    of: Vec<Option<usize>>,
+    new_index: Vec<Option<usize>>,
 }
 
-impl Cut<'_> {
+impl Splitter<'_> {
     fn fresh(&mut self) -> usize {
         self.count += 1;
         self.count - 1
@@ -269,14 +270,14 @@ impl Cut<'_> {
 
     /// Returns the value of an instruction in a part: computed there, or loaded from its array.
     fn import(&mut self, part: &mut Part, i: usize) -> usize {
-        if let Some(known) = part.of[i] {
+        if let Some(known) = part.new_index[i] {
             return known;
         }
         let inst = &self.kernel.body[i];
         if is_lane(inst) || matches!(inst.op, Operation::Reduce(_)) {
             let access = part.array(self.array(i));
             let value = part.push(Operation::Load(access), vec![], inst.dtype);
-            part.of[i] = Some(value);
+            part.new_index[i] = Some(value);
             return value;
         }
         self.compute(part, i)
@@ -290,7 +291,7 @@ impl Cut<'_> {
             other => other.clone(),
         };
         let value = part.push(op, args, inst.dtype);
-        part.of[i] = Some(value);
+        part.new_index[i] = Some(value);
         value
     }
 }
@@ -305,7 +306,7 @@ impl Part {
         axes.push(kernel.axes[kernel.parallel - 1]);
         let parallel = axes.len();
         let part = Kernel { axes, parallel, columns: false, body: vec![], stores: vec![] };
-        Part { kernel: part, buffers, of: vec![None; kernel.body.len()] }
+        Part { kernel: part, buffers, new_index: vec![None; kernel.body.len()] }
     }
 
     fn push(&mut self, op: Operation, args: Vec<usize>, dtype: DType) -> usize {

@@ -97,16 +97,16 @@ pub(super) fn emit<M: Machine>(
     }
     e.asm.decrement(Table::at(Table::ROWS));
     let again = e.asm.jump(NOT_ZERO);
-    e.asm.aim(again, next_row);
+    e.asm.set_target(again, next_row);
     SAVED.iter().rev().for_each(|r| e.asm.pop(*r));
-    e.asm.leave();
+    e.asm.ret();
     for far in Far::ALL {
         let routine = e.asm.here();
         let calls: Vec<usize> = e.calls.iter().filter(|c| c.0 == far).map(|c| c.1).collect();
         if !calls.is_empty() {
             M::routine(&mut e.asm, far);
         }
-        calls.iter().for_each(|c| e.asm.aim(*c, routine));
+        calls.iter().for_each(|c| e.asm.set_target(*c, routine));
     }
     Some((e.asm.finish(), Table { slots: e.slots.len(), ..table }))
 }
@@ -184,7 +184,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
         self.asm.pop(RDX);
         self.asm.pop(RSI);
         let here = self.asm.here();
-        self.asm.aim(none, here);
+        self.asm.set_target(none, here);
     }
 
     /// Writes a loop over the elements of a row.
@@ -206,7 +206,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
             body.folds = folds.iter().map(|f| (f.0, Rm::Reg(0))).collect();
             body.steps(&mut trial, steps, 0, Lanes::All);
             body.check()?;
-            body.most
+            body.peak
         };
         let held = if M::HOLDS_FOLDS { M::FOLDED * folds.len() } else { 0 };
         let left = M::VECTORS.checked_sub(need + held)?;
@@ -248,9 +248,9 @@ impl<'a, M: Machine> Emitter<'a, M> {
         self.asm.add_number(RAX, (unroll * M::LANES) as i32);
         self.asm.compare(RAX, RCX);
         let back = self.asm.jump(BELOW);
-        self.asm.aim(back, again);
+        self.asm.set_target(back, again);
         let after = self.asm.here();
-        self.asm.aim(none, after);
+        self.asm.set_target(none, after);
         self.asm.load(RDX, Table::at(rest));
         self.asm.test(RDX);
         let mut ends = Vec::new();
@@ -262,7 +262,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
         }
         body.check()?;
         let end = self.asm.here();
-        ends.iter().for_each(|j| self.asm.aim(*j, end));
+        ends.iter().for_each(|j| self.asm.set_target(*j, end));
         for (k, (node, fold)) in folds.iter().enumerate() {
             let joined = M::join(&mut self.asm, *fold, accumulator(k, 0));
             let slot = self.slot(*node);

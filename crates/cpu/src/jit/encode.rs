@@ -223,7 +223,7 @@ impl Assembler {
     }
 
     /// Sets the target of a jump or call.
-    pub(super) fn aim(&mut self, jump: usize, at: usize) {
+    pub(super) fn set_target(&mut self, jump: usize, at: usize) {
         let distance = at as i64 - jump as i64;
         self.bytes[jump - 4..jump].copy_from_slice(&(distance as i32).to_le_bytes());
     }
@@ -278,7 +278,7 @@ impl Assembler {
     }
 
     /// Appends the return. `vzeroupper` before it avoids delays in later SSE code.
-    pub(super) fn leave(&mut self) {
+    pub(super) fn ret(&mut self) {
         self.bytes.extend([0xc5, 0xf8, 0x77, 0xc3]); // vzeroupper, ret
     }
 }

@@ -50,8 +50,8 @@ impl<'n> Value<'n> {
     }
 
     /// Returns true if the value is a node of code for AVX-512.
-    fn rich(self) -> bool {
-        matches!(self, Value::Node(nodes, _) if nodes.rich)
+    fn has_avx512(self) -> bool {
+        matches!(self, Value::Node(nodes, _) if nodes.has_avx512)
     }
 
     pub(super) fn binary(form: Form, a: Value<'n>, b: Value<'n>) -> Value<'n> {
@@ -72,7 +72,7 @@ impl<'n> Value<'n> {
 
     /// Replaces a comparison and a selection by one minimum or maximum instruction, which returns the second operand
     /// unless the first is less, or greater. Returns `None` if they do not have this meaning.
-    fn chosen(mask: Mask<'n>, yes: Value<'n>, no: Value<'n>) -> Option<Value<'n>> {
+    fn min_or_max(mask: Mask<'n>, yes: Value<'n>, no: Value<'n>) -> Option<Value<'n>> {
         let Value::Node(nodes, n) = mask.0 else { return None };
         let (op, args) = nodes.get(n);
         let (in_order, swapped) = match op {
@@ -165,7 +165,7 @@ impl<'n> Float for Value<'n> {
         Value::binary(AND, self, Value::Number(!SIGN))
     }
     fn copysign(self, sign: Self) -> Self {
-        if self.rich() || sign.rich() {
+        if self.has_avx512() || sign.has_avx512() {
             // Ternary logic: each bit of the third operand selects the bit of the second or of the first.
             return Value::of(Action::Ternary(0xd8), &[self, sign, Value::Number(SIGN)]);
         }
@@ -193,7 +193,7 @@ impl<'n> Float for Value<'n> {
     }
     fn select(mask: Mask<'n>, yes: impl Into<Self>, no: impl Into<Self>) -> Self {
         let (yes, no) = (yes.into(), no.into());
-        Value::chosen(mask, yes, no).unwrap_or_else(|| Value::of(Action::Blend, &[mask.0, yes, no]))
+        Value::min_or_max(mask, yes, no).unwrap_or_else(|| Value::of(Action::Blend, &[mask.0, yes, no]))
     }
     fn to_bits(self) -> Bits<'n> {
         Bits(self)
@@ -205,7 +205,7 @@ impl<'n> Float for Value<'n> {
         Value::unary(FROM_INT, bits.0)
     }
     fn scaled(self, t: Self) -> Self {
-        if self.rich() {
+        if self.has_avx512() {
             return Value::binary(SCALE, self, t - exponential::ROUND.into());
         }
         let (a, b) = exponential::powers(t);

@@ -12,7 +12,7 @@ use gradus_scalar::Float;
 const LONGEST_ROW: usize = 8192;
 /// Largest number of nodes of a kernel. Larger kernels would need too many registers, and the search for equal nodes would be
 /// slow.
-const MAX: usize = 1000;
+const MAX_NODES: usize = 1000;
 
 /// A kernel as nodes, without extents and offsets. Kernels with equal nodes share their code.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -114,7 +114,7 @@ pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Op
     drop(typed);
     let nodes = nodes.take();
     let (accesses, sizes) = accesses.into_iter().unzip();
-    (nodes.len() <= MAX).then_some((Lowered { nodes, sizes, stores, single: inner == 1 }, accesses))
+    (nodes.len() <= MAX_NODES).then_some((Lowered { nodes, sizes, stores, single: inner == 1 }, accesses))
 }
 
 fn apply<'n>(scalar: Scalar, args: &[Typed<'n>], to: DType) -> Option<Typed<'n>> {

@@ -44,7 +44,7 @@ pub(super) trait Machine {
     const SPARE: (usize, usize);
 
     /// Returns true if instructions can broadcast an element from this memory operand.
-    fn spreads(from: Mem) -> bool;
+    fn can_broadcast(from: Mem) -> bool;
     /// Writes an instruction on all lanes. `to` is the result unless the form defines it differently; `a` is the middle
     /// operand.
     fn op(asm: &mut Assembler, form: Form, to: u8, a: u8, b: Rm, imm: Option<u8>);

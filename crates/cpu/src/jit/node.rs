@@ -72,12 +72,12 @@ pub(super) struct Node {
 pub(super) struct Nodes {
     all: RefCell<Vec<Node>>,
     /// If true, code is generated for AVX-512, which has single instructions for some operations that need several on AVX2.
-    pub(super) rich: bool,
+    pub(super) has_avx512: bool,
 }
 
 impl Nodes {
-    pub(super) fn new(rich: bool) -> Nodes {
-        Nodes { all: RefCell::default(), rich }
+    pub(super) fn new(has_avx512: bool) -> Nodes {
+        Nodes { all: RefCell::default(), has_avx512 }
     }
 
     /// Returns the node of an operation.

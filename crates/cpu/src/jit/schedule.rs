@@ -72,7 +72,7 @@ pub(super) fn schedule(lowered: &Lowered) -> (Vec<RowPass>, usize) {
         let own = |n: &usize| live[*n] && nodes[*n].row && pass[*n] == now;
         for n in (0..nodes.len()).filter(own).filter(|&n| !nodes[n].is_fold() && !nodes[n].is_load()) {
             if !nodes[n].is_mask() {
-                s.masks(n, &mut done, &mut row);
+                s.visit_masks(n, &mut done, &mut row);
                 row.push(Step::Compute(n));
                 row.extend(saved[n].then_some(Step::Save(n)));
             }
@@ -127,10 +127,10 @@ impl Schedule<'_> {
     }
 
     /// Adds the masks that a row node needs.
-    fn masks(&self, n: usize, done: &mut [bool], steps: &mut Vec<Step>) {
+    fn visit_masks(&self, n: usize, done: &mut [bool], steps: &mut Vec<Step>) {
         for a in self.nodes[n].nodes().filter(|&a| self.nodes[a].is_mask()) {
             if !std::mem::replace(&mut done[a], true) {
-                self.masks(a, done, steps);
+                self.visit_masks(a, done, steps);
                 steps.push(Step::Compute(a));
             }
         }

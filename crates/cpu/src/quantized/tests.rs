@@ -265,7 +265,7 @@ fn weights_of_a_file_have_the_bits_of_weights_in_memory() {
                 assert_eq!(run(&file), run(&data), "{} {outputs} {width} {count}", format.name());
             }
             let copied = gradus_mem::copy_of(file.as_ptr()).is_some();
-            let wanted = int8::has_order_of_its_own(format) && outputs.is_multiple_of(16);
+            let wanted = int8::has_interleaved_copy(format) && outputs.is_multiple_of(16);
             assert_eq!(copied, wanted, "{} {outputs}", format.name());
             assert_eq!(*file, data[..], "the pages of the file are read again");
         }

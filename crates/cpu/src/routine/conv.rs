@@ -16,7 +16,7 @@ use std::ops::Range;
 const FEW_POSITIONS: usize = 64;
 /// If there are at least this many products, they run in parallel, each on one thread. Fewer products run one after the
 /// other, each on all threads.
-const MANY: usize = 16;
+const PARALLEL_PRODUCTS: usize = 16;
 /// Largest number of rows of a product for which packing patches costs more than it saves.
 const FEW_ROWS: usize = 2;
 /// Largest number of rows, and smallest number of channels, for which packing patches takes long compared with the
@@ -268,7 +268,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
                 }
             });
         };
-        if s.groups < MANY { (0..s.groups).for_each(one) } else { call.pool.run(s.groups, &one) }
+        if s.groups < PARALLEL_PRODUCTS { (0..s.groups).for_each(one) } else { call.pool.run(s.groups, &one) }
     }
 
     /// Computes one product per image and group, with all positions of the window as rows, and adds the parts of the
@@ -312,7 +312,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
             }
         };
         let all = s.images * s.groups;
-        if all < MANY { (0..all).for_each(one) } else { call.pool.run(all, &one) }
+        if all < PARALLEL_PRODUCTS { (0..all).for_each(one) } else { call.pool.run(all, &one) }
     }
 
     /// Computes one product per image and group.
@@ -341,6 +341,10 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
             unsafe { gemm::gemm(call.pool, &s.problem(windows, s.positions, b, out.at(at * result))) };
         };
         let all = s.images * s.groups;
-        if all < MANY && !s.is_thin() { (0..all).for_each(one) } else { call.pool.run(all, &one) }
+        if all < PARALLEL_PRODUCTS && !s.is_thin() {
+            (0..all).for_each(one)
+        } else {
+            call.pool.run(all, &one)
+        }
     }
 }

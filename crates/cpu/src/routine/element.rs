@@ -12,9 +12,9 @@ pub(super) trait Element: Copy + Send + Sync {
     /// The dtype.
     const DTYPE: DType;
     /// Converts to the carrier.
-    fn up(self) -> Self::Carrier;
+    fn to_carrier(self) -> Self::Carrier;
     /// Converts from the carrier: rounds or wraps once.
-    fn down(x: Self::Carrier) -> Self;
+    fn from_carrier(x: Self::Carrier) -> Self;
 }
 
 /// An element type with an order.
@@ -39,12 +39,12 @@ macro_rules! element {
             type Carrier = $carrier;
             const DTYPE: DType = DType::$dtype;
             #[inline(always)]
-            fn up(self) -> $carrier {
+            fn to_carrier(self) -> $carrier {
                 let $x = self;
                 $up
             }
             #[inline(always)]
-            fn down($x: $carrier) -> $t {
+            fn from_carrier($x: $carrier) -> $t {
                 $down
             }
         }

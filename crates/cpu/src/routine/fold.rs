@@ -39,12 +39,12 @@ unsafe fn sums<T: Element>(call: &Call<'_>, window: &Window) {
             for start in &starts {
                 for (offset, x) in offsets.iter().zip(&mut x) {
                     let sum = &mut sums[(start + offset) as usize];
-                    *sum = T::Carrier::combine(Combine::Sum, *sum, x.up());
+                    *sum = T::Carrier::combine(Combine::Sum, *sum, x.to_carrier());
                 }
             }
             // SAFETY: this channel of the result belongs to this task.
             for (to, sum) in unsafe { out.slice(at * space, space) }.iter_mut().zip(&sums) {
-                *to = T::down(*sum);
+                *to = T::from_carrier(*sum);
             }
         }
     });

@@ -133,8 +133,8 @@ const NONE: u32 = u32::MAX;
 /// Number of elements of a slice that are combined together.
 const BLOCK: usize = 64;
 
-/// If there is at least one update per this many elements, [`write_each`] scatters single elements span by span.
-const FEW: usize = 8;
+/// If there is at least one update for this number of elements, [`write_each`] scatters single elements span by span.
+const MAX_ELEMENTS_PER_UPDATE: usize = 8;
 /// Number of elements in a span, which one task accumulates in a buffer of the carrier type.
 const SPAN: usize = 1 << 15;
 /// Smallest number of updates in a piece that one task sorts, and largest number of pieces.
@@ -160,11 +160,11 @@ unsafe fn write_each<T: Element>(
             let count = SPAN.min(n - first);
             for (k, sum) in sums[..count].iter_mut().enumerate() {
                 // SAFETY: the element exists, and its span belongs to this task.
-                *sum = unsafe { base.at(first + k).read() }.up();
+                *sum = unsafe { base.at(first + k).read() }.to_carrier();
             }
             let mut update = |u: usize| {
                 let sum = &mut sums[index[u] as usize - first];
-                *sum = combine(*sum, updates[u].up());
+                *sum = combine(*sum, updates[u].to_carrier());
             };
             match &order {
                 Some(order) => order[starts[span]..starts[span + 1]].iter().for_each(|u| update(*u as usize)),
@@ -172,7 +172,7 @@ unsafe fn write_each<T: Element>(
             }
             for (k, sum) in sums[..count].iter().enumerate() {
                 // SAFETY: the element exists, and its span belongs to this task.
-                unsafe { out.at(first + k).write(T::down(*sum)) };
+                unsafe { out.at(first + k).write(T::from_carrier(*sum)) };
             }
         }
     });
@@ -239,7 +239,7 @@ unsafe fn write<T: Element>(
     combine: impl Fn(T::Carrier, T::Carrier) -> T::Carrier + Sync,
 ) {
     let (rows, n, width) = split_extents(&call.operand_type(0).shape, axis);
-    if rows * width == 1 && index.len() >= n / FEW {
+    if rows * width == 1 && index.len() >= n / MAX_ELEMENTS_PER_UPDATE {
         // SAFETY: the caller guarantees that `T` is the element type and that no other thread accesses the
         // result.
         return unsafe { write_each::<T>(call, index, combine) };
@@ -269,14 +269,14 @@ unsafe fn write<T: Element>(
                 // SAFETY: the slice exists and belongs to this task.
                 let slice = unsafe { out.slice((r * n + i) * width + at, BLOCK.min(width - at)) };
                 let mut sums = [T::Carrier::default(); BLOCK];
-                slice.iter().zip(&mut sums).for_each(|(x, sum)| *sum = x.up());
+                slice.iter().zip(&mut sums).for_each(|(x, sum)| *sum = x.to_carrier());
                 let mut u = head;
                 while u != NONE {
                     let from = &updates[of(r, u, at)..][..slice.len()];
-                    from.iter().zip(&mut sums).for_each(|(x, sum)| *sum = combine(*sum, x.up()));
+                    from.iter().zip(&mut sums).for_each(|(x, sum)| *sum = combine(*sum, x.to_carrier()));
                     u = next[u as usize];
                 }
-                slice.iter_mut().zip(sums).for_each(|(to, sum)| *to = T::down(sum));
+                slice.iter_mut().zip(sums).for_each(|(to, sum)| *to = T::from_carrier(sum));
             }
         }
     });

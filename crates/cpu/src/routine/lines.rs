@@ -81,8 +81,8 @@ unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, 
             // SAFETY: these elements exist and belong to this task.
             let to = unsafe { out.slice(at, lines) };
             for ((sum, x), to) in sums.iter_mut().zip(&x[at..at + lines]).zip(to) {
-                *sum = T::Carrier::combine(combine, *sum, x.up());
-                *to = T::down(*sum);
+                *sum = T::Carrier::combine(combine, *sum, x.to_carrier());
+                *to = T::from_carrier(*sum);
             }
         }
     });
@@ -106,9 +106,9 @@ unsafe fn walk<T: Element, const N: usize>(
     for k in 0..n {
         let k = if reverse { n - 1 - k } else { k };
         for l in 0..N {
-            sums[l] = T::Carrier::combine(combine, sums[l], lines[l][k].up());
+            sums[l] = T::Carrier::combine(combine, sums[l], lines[l][k].to_carrier());
             // SAFETY: the caller guarantees the lines.
-            unsafe { out.at(start + l * n + k).write(T::down(sums[l])) };
+            unsafe { out.at(start + l * n + k).write(T::from_carrier(sums[l])) };
         }
     }
 }

@@ -21,9 +21,9 @@ pub(super) unsafe fn sort(
     unsafe {
         with_element!(call.operand_type(0).dtype,
             T => if size_of::<T>() <= 4 && extent <= u32::MAX as usize {
-                sorted::<T, u64>(call, axis, descending, count)
+                sort_lines::<T, u64>(call, axis, descending, count)
             } else {
-                sorted::<T, (u64, usize)>(call, axis, descending, count)
+                sort_lines::<T, (u64, usize)>(call, axis, descending, count)
             },
             Z => return Ok(false)
         );
@@ -68,7 +68,7 @@ impl Pair for (u64, usize) {
 }
 
 /// Sorts each line by rank, and equal ranks by position, so that the sort is stable.
-unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: bool, count: usize) {
+unsafe fn sort_lines<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: bool, count: usize) {
     let (rows, n, width) = split_extents(&call.operand_type(0).shape, axis);
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
@@ -76,7 +76,7 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
     let all_bits = if size_of::<T>() <= 4 { u64::from(u32::MAX) } else { u64::MAX };
     let flip = if descending { all_bits } else { 0 };
     // Selecting few elements of a line takes a sixteenth of the time of sorting the line.
-    let few = count < n / FEW && count <= LONG;
+    let few = count < n / MIN_RATIO && count <= LONG;
     let work = if few { n } else { 16 * n } * size_of::<T>();
     call.parts(rows * width, work, |from, to| {
         let mut pairs: Vec<K> = Vec::with_capacity(if few { 2 * count + EXTRA } else { n });
@@ -86,9 +86,9 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
             pairs.clear();
             let rank = |x: T| x.rank() ^ flip;
             if few && width == 1 {
-                least(&mut pairs, x[start..start + n].chunks(CHUNK), count, rank);
+                collect_least(&mut pairs, x[start..start + n].chunks(CHUNK), count, rank);
             } else if few {
-                least(&mut pairs, (0..n).map(|k| &x[start + k * width..][..1]), count, rank);
+                collect_least(&mut pairs, (0..n).map(|k| &x[start + k * width..][..1]), count, rank);
             } else {
                 for from in (0..n).step_by(POLL_STRIDE).take_while(|_| !stop::requested()) {
                     let some = from..n.min(from + POLL_STRIDE);
@@ -99,7 +99,7 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
                 return;
             }
             if !few && n >= LONG {
-                by_digits(&mut pairs, &mut spare);
+                radix_sort(&mut pairs, &mut spare);
             } else {
                 keep_least(&mut pairs, count);
                 pairs.sort_unstable();
@@ -121,8 +121,9 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
     });
 }
 
-/// Selection is used if a line has more than this many times as many elements as are requested.
-const FEW: usize = 8;
+/// Selection is used if a line has more than `MIN_RATIO` times as many elements as are requested, and at most [`LONG`]
+/// are requested.
+const MIN_RATIO: usize = 8;
 /// Number of elements that are compared together.
 const CHUNK: usize = 32;
 /// Number of pairs that are collected, in addition to twice the requested number, before all but the least are dropped.
@@ -132,7 +133,7 @@ const EXTRA: usize = 256;
 const POLL_STRIDE: usize = 1 << 18;
 
 /// Collects the least pairs of a line, in any order. Most chunks are skipped after one comparison with the current bound.
-fn least<'a, T: Ordered + 'a, K: Pair>(
+fn collect_least<'a, T: Ordered + 'a, K: Pair>(
     pairs: &mut Vec<K>,
     chunks: impl Iterator<Item = &'a [T]>,
     count: usize,
@@ -180,7 +181,7 @@ const DIGIT: u32 = 11;
 
 /// Sorts pairs, which are in the order of positions, by rank: a stable radix sort from the lowest digit. Skips digits that are
 /// equal in all pairs, as most digits of small integers are.
-fn by_digits<K: Pair>(pairs: &mut Vec<K>, spare: &mut Vec<K>) {
+fn radix_sort<K: Pair>(pairs: &mut Vec<K>, spare: &mut Vec<K>) {
     let digit = |p: K, d: usize| (p.rank() >> (d as u32 * DIGIT)) as usize % (1 << DIGIT);
     let mut counts = vec![[0usize; 1 << DIGIT]; K::BITS.div_ceil(DIGIT) as usize];
     for some in pairs.chunks(POLL_STRIDE).take_while(|_| !stop::requested()) {

@@ -135,7 +135,7 @@ impl<T: Packable> Patches<'_, T> {
                 to[lane] = from[*step];
             }
         }
-        blank(out, width, lanes);
+        zero_missing_lanes(out, width, lanes);
     }
 
     #[inline(always)]
@@ -155,25 +155,25 @@ impl<T: Packable> Patches<'_, T> {
             let left = self.x.len() - from - steps.last().copied().unwrap_or(0);
             let available = left.min(width - lane);
             match count {
-                _ if starts.stride > 1 => rows.each(&mut out[lane..]),
-                1..=3 if available >= 4 => rows.few::<4>(&mut out[lane..]),
-                5..=8 if available >= 8 => rows.few::<8>(&mut out[lane..]),
-                1 => rows.few::<1>(&mut out[lane..]),
-                2 => rows.few::<2>(&mut out[lane..]),
-                3 => rows.few::<3>(&mut out[lane..]),
-                4 => rows.few::<4>(&mut out[lane..]),
-                5..=8 => rows.many::<4>(&mut out[lane..]),
-                _ => rows.many::<8>(&mut out[lane..]),
+                _ if starts.stride > 1 => rows.copy_each(&mut out[lane..]),
+                1..=3 if available >= 4 => rows.copy_short::<4>(&mut out[lane..]),
+                5..=8 if available >= 8 => rows.copy_short::<8>(&mut out[lane..]),
+                1 => rows.copy_short::<1>(&mut out[lane..]),
+                2 => rows.copy_short::<2>(&mut out[lane..]),
+                3 => rows.copy_short::<3>(&mut out[lane..]),
+                4 => rows.copy_short::<4>(&mut out[lane..]),
+                5..=8 => rows.copy_long::<4>(&mut out[lane..]),
+                _ => rows.copy_long::<8>(&mut out[lane..]),
             }
             lane += count;
         }
-        blank(out, width, lanes);
+        zero_missing_lanes(out, width, lanes);
     }
 }
 
 /// Fills the lanes from `lanes` to `width` with zeros.
 #[inline(always)]
-fn blank<T: Copy + Default>(out: &mut [T], width: usize, lanes: usize) {
+fn zero_missing_lanes<T: Copy + Default>(out: &mut [T], width: usize, lanes: usize) {
     for row in out.chunks_exact_mut(width).filter(|_| lanes < width) {
         let (eights, rest) = row[lanes..].as_chunks_mut::<8>();
         eights.iter_mut().for_each(|eight| *eight = [T::default(); 8]);
@@ -194,7 +194,7 @@ struct Rows<'a, T> {
 impl<T: Copy> Rows<'_, T> {
     /// Copies elements one by one.
     #[inline(always)]
-    fn each(&self, out: &mut [T]) {
+    fn copy_each(&self, out: &mut [T]) {
         for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {
             let x = &self.x[step..];
             for i in 0..self.count {
@@ -205,7 +205,7 @@ impl<T: Copy> Rows<'_, T> {
 
     /// Copies `N` elements at once; every row must have `N`.
     #[inline(always)]
-    fn few<const N: usize>(&self, out: &mut [T]) {
+    fn copy_short<const N: usize>(&self, out: &mut [T]) {
         for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {
             if let (Some(x), Some(to)) = (self.x[step..].first_chunk::<N>(), to.first_chunk_mut::<N>()) {
                 *to = *x;
@@ -215,7 +215,7 @@ impl<T: Copy> Rows<'_, T> {
 
     /// Copies at least `N` elements, `N` at a time; the last group overlaps the one before.
     #[inline(always)]
-    fn many<const N: usize>(&self, out: &mut [T]) {
+    fn copy_long<const N: usize>(&self, out: &mut [T]) {
         for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {
             let (x, to) = (&self.x[step..][..self.count], &mut to[..self.count]);
             for (to, x) in to.as_chunks_mut::<N>().0.iter_mut().zip(x.as_chunks::<N>().0) {

@@ -66,11 +66,11 @@ impl PreparedRegion {
     /// Prepares a call. Returns `None` if there is no code for it.
     fn of(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
         match &*call.name {
-            DEQUANTIZE => dequantizes(call, types),
-            DOT => multiplies(call, types),
-            WRITE => writes(call, types),
-            ATTENTION => attends(call, types),
-            GROUPED | QUANTIZED_GROUPED => groups(call, types),
+            DEQUANTIZE => prepare_dequantize(call, types),
+            DOT => prepare_product(call, types),
+            WRITE => prepare_write(call, types),
+            ATTENTION => prepare_attention(call, types),
+            GROUPED | QUANTIZED_GROUPED => prepare_grouped(call, types),
             _ => None,
         }
     }
@@ -100,7 +100,7 @@ fn has_result(call: &Region, dtype: DType, shape: &[usize]) -> bool {
 }
 
 /// Returns the weights in an operand of bytes, if its rows consist of complete blocks.
-fn blocks(call: &Region, bytes: &Aval) -> Option<Matrix> {
+fn quantized_matrix(call: &Region, bytes: &Aval) -> Option<Matrix> {
     let Some(Attr::Str(name)) = arg(call, "format") else { return None };
     let format = Format::of_name(name).filter(|f| f.has_integers())?;
     let row = *bytes.shape.last()?;
@@ -110,17 +110,17 @@ fn blocks(call: &Region, bytes: &Aval) -> Option<Matrix> {
     whole.then_some(Matrix { format, rows, width })
 }
 
-fn dequantizes(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
+fn prepare_dequantize(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let [bytes] = types else { return None };
-    let found = blocks(call, bytes)?;
+    let found = quantized_matrix(call, bytes)?;
     let mut shape = bytes.shape.to_vec();
     *shape.last_mut()? = found.width;
     has_result(call, DType::F32, &shape).then_some(PreparedRegion::Dequantize(found))
 }
 
-fn multiplies(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
+fn prepare_product(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let [x, bytes] = types else { return None };
-    let found = blocks(call, bytes)?;
+    let found = quantized_matrix(call, bytes)?;
     let compute = match arg(call, "compute") {
         Some(Attr::Str(name)) => Compute::of_name(name)?,
         _ => Compute::F32,
@@ -134,7 +134,7 @@ fn multiplies(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
 
 /// Returns the extents of the cache and the number of tokens per text. Returns `None` if the operands do not have the
 /// types that reads and writes of a cache need. The caller checks that the width of rows matches.
-fn cache(cache: &Aval, texts: &Aval, integers: &[Aval]) -> Option<(Cache, usize)> {
+fn cache_extents(cache: &Aval, texts: &Aval, integers: &[Aval]) -> Option<(Cache, usize)> {
     let ([slots, heads, capacity, row], [count, time, own, _]) = (&cache.shape[..], &texts.shape[..]) else {
         return None;
     };
@@ -153,17 +153,17 @@ fn cache(cache: &Aval, texts: &Aval, integers: &[Aval]) -> Option<(Cache, usize)
     fits.then_some((found, *time))
 }
 
-fn writes(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
+fn prepare_write(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let [to, texts, integers @ ..] = types else { return None };
-    let (found, time) = cache(to, texts, integers)?;
+    let (found, time) = cache_extents(to, texts, integers)?;
     let same_rows = texts.dtype == to.dtype && texts.shape[3] == to.shape[3];
     let fits = integers.len() == 3 && texts.shape[2] == found.heads && same_rows;
     (fits && has_result(call, to.dtype, &to.shape)).then_some(PreparedRegion::Write(found, time))
 }
 
-fn attends(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
+fn prepare_attention(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let [q, keys, values, integers @ ..] = types else { return None };
-    let (cache, time) = cache(keys, q, integers)?;
+    let (cache, time) = cache_extents(keys, q, integers)?;
     let scale = match arg(call, "scale") {
         Some(Attr::Float(bits)) => f64::from_bits(*bits) as f32,
         _ => return None,
@@ -183,12 +183,12 @@ fn attends(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     (fits && has_result(call, DType::F32, &q.shape)).then_some(PreparedRegion::Attend(cache, time, attention))
 }
 
-fn groups(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
+fn prepare_grouped(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     let [x, w, groups] = types else { return None };
     let ([count, inputs], [number, outputs, last]) = (&x.shape[..], &w.shape[..]) else { return None };
     let (width, format) = match &*call.name {
         GROUPED => (*last, None),
-        _ => blocks(call, w).map(|found| (found.width, Some(found.format)))?,
+        _ => quantized_matrix(call, w).map(|found| (found.width, Some(found.format)))?,
     };
     let weights = if format.is_none() { DType::F32 } else { DType::U8 };
     let typed = x.dtype == DType::F32 && w.dtype == weights && groups.dtype == DType::I64;

@@ -112,8 +112,8 @@ impl TileProgram {
         };
         let mut b = Build { kernel, buffers, walk, of: Vec::new(), code: Vec::new(), wide: Vec::new() };
         for i in 0..kernel.body.len() {
-            let line = b.inst(i);
-            b.of.push(line);
+            let instruction = b.inst(i);
+            b.of.push(instruction);
         }
         let of = b.of;
         let stores: Vec<Write> = kernel
@@ -164,10 +164,10 @@ impl TileProgram {
     /// Estimates the work per row, in elements times instructions. An instruction that reads pieces counts more, because it
     /// visits every piece.
     pub(crate) fn cost(&self) -> usize {
-        let line = |l: &Instruction| if matches!(l.task, Task::Pieces(_)) { 4 } else { 1 };
-        let lines = self.code.iter().map(line).sum::<usize>();
+        let weight = |i: &Instruction| if matches!(i.task, Task::Pieces(_)) { 4 } else { 1 };
+        let weights = self.code.iter().map(weight).sum::<usize>();
         let instructions = self.native.as_ref().map_or(0, Native::instructions);
-        self.row.max(1) * lines.max(instructions / 4).max(1)
+        self.row.max(1) * weights.max(instructions / 4).max(1)
     }
 
     /// Makes loops write results directly to memory where no later instruction reads from memory, because the memory of a
@@ -178,17 +178,17 @@ impl TileProgram {
         }
         let last_use = self.last_uses();
         let mut loads_end = 0;
-        for (i, line) in self.code.iter().enumerate() {
-            if matches!(line.task, Task::Load(_) | Task::Pieces(_)) {
+        for (i, instruction) in self.code.iter().enumerate() {
+            if matches!(instruction.task, Task::Load(_) | Task::Pieces(_)) {
                 loads_end = loads_end.max(last_use[i]).max(i);
             }
         }
         for (s, store) in self.stores.iter().enumerate() {
-            let line = &mut self.code[store.value];
-            let made = matches!(line.task, Task::Loop(_)) && line.level == Level::Element;
-            let whole = store.access.is_contiguous && line.kind.is_stored_as(store.access.dtype);
-            if made && whole && line.into.is_none() && store.value >= loads_end {
-                line.into = Some(s);
+            let instruction = &mut self.code[store.value];
+            let made = matches!(instruction.task, Task::Loop(_)) && instruction.level == Level::Element;
+            let whole = store.access.is_contiguous && instruction.kind.is_stored_as(store.access.dtype);
+            if made && whole && instruction.into.is_none() && store.value >= loads_end {
+                instruction.into = Some(s);
             }
         }
     }
@@ -196,9 +196,9 @@ impl TileProgram {
     /// Returns the last instruction that uses each value. Stores come after all instructions.
     fn last_uses(&self) -> Vec<usize> {
         let mut last = vec![0; self.code.len()];
-        for (i, line) in self.code.iter().enumerate() {
+        for (i, instruction) in self.code.iter().enumerate() {
             last[i] = last[i].max(i);
-            for a in line.task.args() {
+            for a in instruction.task.args() {
                 last[a] = i;
             }
         }
@@ -216,15 +216,15 @@ impl TileProgram {
         let mut free: Vec<(usize, (usize, usize, Level))> = Vec::new();
         let mut taken: Vec<(usize, usize, (usize, usize, Level))> = Vec::new();
         let mut end = 0;
-        for (i, line) in self.code.iter_mut().enumerate() {
-            let count = if line.level == Level::Element { elements } else { rows };
+        for (i, instruction) in self.code.iter_mut().enumerate() {
+            let count = if instruction.level == Level::Element { elements } else { rows };
             // A reduction along columns needs a second register for the sums of a group of rows.
-            let registers = matches!(line.task, Task::Reduce { .. }) as usize + 1;
-            let bytes = (count * line.kind.size()).next_multiple_of(64) * registers;
-            let class = (bytes, line.kind.size(), line.level);
+            let registers = matches!(instruction.task, Task::Reduce { .. }) as usize + 1;
+            let bytes = (count * instruction.kind.size()).next_multiple_of(64) * registers;
+            let class = (bytes, instruction.kind.size(), instruction.level);
             if reuse {
                 // The result of a loop may reuse the register of an operand whose last use is this loop.
-                let overwrites_operand = matches!(line.task, Task::Loop(_));
+                let overwrites_operand = matches!(instruction.task, Task::Loop(_));
                 taken.retain(|&(until, at, size)| {
                     let over = until < i || (until == i && overwrites_operand);
                     if over {
@@ -241,7 +241,7 @@ impl TileProgram {
                 }
             };
             taken.push((last[i], at, class));
-            line.at = at;
+            instruction.at = at;
         }
         self.scratch = end;
     }
@@ -251,15 +251,16 @@ impl TileProgram {
         // For each value per element, the first pass in which it can be computed; for each value per row, the pass after
         // which it is known.
         let mut pass: Vec<i64> = Vec::with_capacity(self.code.len());
-        for line in &self.code {
+        for instruction in &self.code {
             // Instructions over elements, including reductions, run in a pass after those that compute the row values they use.
-            let over_elements = line.level == Level::Element || matches!(line.task, Task::Reduce { .. });
-            let t = line
+            let over_elements =
+                instruction.level == Level::Element || matches!(instruction.task, Task::Reduce { .. });
+            let t = instruction
                 .task
                 .args()
                 .into_iter()
                 .map(|a: usize| pass[a] + (over_elements && self.code[a].level == Level::Row) as i64);
-            let first = if line.level == Level::Row { -1 } else { 0 };
+            let first = if instruction.level == Level::Row { -1 } else { 0 };
             pass.push(t.max().unwrap_or(first).max(first));
         }
         let stored = self.stores.iter().map(|s| s.value).filter(|&v| self.code[v].level == Level::Element);
@@ -267,9 +268,9 @@ impl TileProgram {
         (-1..=last)
             .map(|now| {
                 let mut needed = vec![false; self.code.len()];
-                for (i, line) in self.code.iter().enumerate() {
-                    if matches!(line.task, Task::Reduce { .. }) && pass[i] == now {
-                        line.task.args().into_iter().for_each(|a| needed[a] = true);
+                for (i, instruction) in self.code.iter().enumerate() {
+                    if matches!(instruction.task, Task::Reduce { .. }) && pass[i] == now {
+                        instruction.task.args().into_iter().for_each(|a| needed[a] = true);
                     }
                 }
                 if now == last {
@@ -293,7 +294,7 @@ impl Task {
     pub(super) fn args(&self) -> Vec<usize> {
         match self {
             Task::Expand(a) | Task::Reduce { arg: a, .. } => vec![*a],
-            Task::Loop(l) => l.args.iter().map(|a| a.line).collect(),
+            Task::Loop(l) => l.args.iter().map(|a| a.instruction).collect(),
             _ => vec![],
         }
     }
@@ -357,7 +358,7 @@ impl Build<'_> {
                     if l.takes_number(k, numbers.len(), self.is_constant(args[k])) {
                         l.args[k].number = true;
                     } else {
-                        l.args[k].line = match level {
+                        l.args[k].instruction = match level {
                             Level::Element => self.expanded(args[k]),
                             Level::Row => {
                                 self.push(Task::Expand(args[k]), self.code[args[k]].kind, Level::Row)
@@ -372,23 +373,24 @@ impl Build<'_> {
     }
 
     /// Returns the instruction that repeats a row value for each element. Adds it if needed.
-    fn expanded(&mut self, line: usize) -> usize {
-        if let Some(&(_, wide)) = self.wide.iter().find(|(l, _)| *l == line) {
+    fn expanded(&mut self, instruction: usize) -> usize {
+        if let Some(&(_, wide)) = self.wide.iter().find(|(l, _)| *l == instruction) {
             return wide;
         }
-        let kind = self.code[line].kind;
-        let wide = self.push(Task::Expand(line), kind, Level::Element);
-        self.wide.push((line, wide));
+        let kind = self.code[instruction].kind;
+        let wide = self.push(Task::Expand(instruction), kind, Level::Element);
+        self.wide.push((instruction, wide));
         wide
     }
 
-    fn is_constant(&self, line: usize) -> bool {
-        matches!(self.code[line].task, Task::Constant(_))
+    fn is_constant(&self, instruction: usize) -> bool {
+        matches!(self.code[instruction].task, Task::Constant(_))
     }
 
     /// Returns true if the register of a value has fewer elements than the tile. If the kernel reduces along columns, a
     /// row value has one element per lane.
-    fn is_narrow(&self, line: usize) -> bool {
-        self.is_constant(line) || (self.code[line].level == Level::Row && self.walk != Walk::Columns)
+    fn is_narrow(&self, instruction: usize) -> bool {
+        self.is_constant(instruction)
+            || (self.code[instruction].level == Level::Row && self.walk != Walk::Columns)
     }
 }

@@ -86,7 +86,7 @@ impl Narrow {
 /// An operand: a register, or a scalar, which is a constant or one number per row.
 #[derive(Debug)]
 pub(super) struct Arg {
-    pub(super) line: usize,
+    pub(super) instruction: usize,
     pub(super) number: bool,
 }
 
@@ -207,8 +207,8 @@ fn each<T: 'static + Copy>(loops: &'static Each<T>, scalar: Scalar, to: Kind, ow
 }
 
 /// Returns the loop of a scalar function over these registers.
-pub(super) fn loop_of(scalar: Scalar, lines: &[usize], from: &[DType], to: DType) -> Loop {
-    let args = lines.iter().map(|&line| Arg { line, number: false }).collect();
+pub(super) fn loop_of(scalar: Scalar, instructions: &[usize], from: &[DType], to: DType) -> Loop {
+    let args = instructions.iter().map(|&instruction| Arg { instruction, number: false }).collect();
     // The type of a selection is that of its branches; its first operand is boolean.
     let typed = if matches!(scalar, Scalar::Select) { to } else { from[0] };
     let kind = Kind::of(to);

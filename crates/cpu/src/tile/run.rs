@@ -13,7 +13,7 @@ use std::cell::RefCell;
 /// Smallest work per thread, in elements times instructions.
 const GRAIN: usize = 1 << 16;
 /// Number of rows that are summed before their sum is added to the total of a column. This limits rounding errors.
-const FEW: usize = 32;
+const GROUP_ROWS: usize = 32;
 
 /// The memory of a plan's buffers.
 #[derive(Clone, Copy)]
@@ -257,16 +257,16 @@ impl Tile<'_> {
             let block = of(self.p.code[i].level);
             // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them;
             // `cover` is within the tile.
-            unsafe { self.line(i, Cover { block, rows, row }, &[]) };
+            unsafe { self.execute(i, Cover { block, rows, row }, &[]) };
         }
         for (s, store) in self.p.stores.iter().enumerate() {
-            let line = &self.p.code[store.value];
-            if line.into == Some(s) && block.times == 1 {
+            let instruction = &self.p.code[store.value];
+            if instruction.into == Some(s) && block.times == 1 {
                 continue;
             }
             // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them;
             // the block is within the tile.
-            unsafe { self.store(store, line, of(line.level), &[]) };
+            unsafe { self.store(store, instruction, of(instruction.level), &[]) };
         }
     }
 
@@ -282,28 +282,28 @@ impl Tile<'_> {
             // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them,
             // here and below.
             unsafe {
-                reductions.iter().for_each(|&i| self.begin(i, 1));
+                reductions.iter().for_each(|&i| self.reset_reduction(i, 1));
                 let mut from = 0;
                 while from < row && !elements.is_empty() {
                     let count = part.min(row - from);
                     let block = Block::of(at * row + from, count);
                     let cover = Cover { block, rows: 1, row: count };
-                    elements.iter().for_each(|&i| self.line(i, cover, &[]));
+                    elements.iter().for_each(|&i| self.execute(i, cover, &[]));
                     for &i in &reductions {
-                        self.gather(i, count);
+                        self.add_part(i, count);
                     }
                     if pass + 1 == passes {
                         for store in &self.p.stores {
-                            let line = &self.p.code[store.value];
-                            if line.level == Level::Element {
-                                self.store(store, line, block, &[]);
+                            let instruction = &self.p.code[store.value];
+                            if instruction.level == Level::Element {
+                                self.store(store, instruction, block, &[]);
                             }
                         }
                     }
                     from += count;
                 }
                 for &i in rows.iter().filter(|i| !reductions.contains(i)) {
-                    self.line(i, Cover { block: Block::of(at, 1), rows: 1, row }, &[]);
+                    self.execute(i, Cover { block: Block::of(at, 1), rows: 1, row }, &[]);
                 }
             }
         }
@@ -323,15 +323,15 @@ impl Tile<'_> {
             for (elements, rows) in &self.p.passes {
                 let (sums, after): (Vec<usize>, Vec<usize>) =
                     rows.iter().partition(|&&i| matches!(self.p.code[i].task, Task::Reduce { .. }));
-                sums.iter().for_each(|&i| self.begin(i, lanes));
+                sums.iter().for_each(|&i| self.reset_reduction(i, lanes));
                 let steps = if elements.is_empty() && sums.is_empty() { 0 } else { self.p.row };
                 for step in 0..steps {
-                    elements.iter().for_each(|&i| self.line(i, cover, &index));
+                    elements.iter().for_each(|&i| self.execute(i, cover, &index));
                     sums.iter().for_each(|&i| self.add_lanes(i, lanes, step, steps));
                     for (s, store) in self.p.stores.iter().enumerate() {
-                        let line = &self.p.code[store.value];
-                        if line.level == Level::Element && line.into != Some(s) {
-                            self.store(store, line, block, &index);
+                        let instruction = &self.p.code[store.value];
+                        if instruction.level == Level::Element && instruction.into != Some(s) {
+                            self.store(store, instruction, block, &index);
                         }
                     }
                     for a in (0..reduced.len()).rev() {
@@ -342,7 +342,7 @@ impl Tile<'_> {
                         index[a] = 0;
                     }
                 }
-                after.iter().for_each(|&i| self.line(i, cover, &[]));
+                after.iter().for_each(|&i| self.execute(i, cover, &[]));
             }
             for store in self.p.stores.iter().filter(|s| self.p.code[s.value].level == Level::Row) {
                 self.store(store, &self.p.code[store.value], block, &[]);
@@ -362,45 +362,47 @@ impl Tile<'_> {
         access.layout.offset + strides.iter().zip(fixed).map(|(s, &i)| s * i as i64).sum::<i64>()
     }
 
-    unsafe fn line(&mut self, i: usize, cover: Cover, fixed: &[usize]) {
+    unsafe fn execute(&mut self, i: usize, cover: Cover, fixed: &[usize]) {
         let p = self.p;
-        let line = &p.code[i];
+        let instruction = &p.code[i];
         let Cover { block, rows, row } = cover;
         let count = block.all();
-        let mut to = self.scratch.wrapping_add(line.at);
-        if let Some(s) = line.into.filter(|_| block.times == 1) {
+        let mut to = self.scratch.wrapping_add(instruction.at);
+        if let Some(s) = instruction.into.filter(|_| block.times == 1) {
             let access = &p.stores[s].access;
             let first = self.offset(access, fixed) + block.from as i64;
-            to = self.memory.0[access.buffer].wrapping_offset(first as isize * line.kind.size() as isize);
+            to = self.memory.0[access.buffer]
+                .wrapping_offset(first as isize * instruction.kind.size() as isize);
         }
         self.registers[i] = to;
         // SAFETY: registers have space for the elements that tiles cover; accesses were checked against their
         // buffers, and the caller guarantees the sizes of the memory.
         unsafe {
-            match &line.task {
+            match &instruction.task {
                 Task::Constant(_) => {}
                 Task::Load(access) => {
                     let source = self.memory.0[access.buffer];
                     let first = self.offset(access, fixed);
-                    if access.is_contiguous && line.kind.is_stored_as(access.dtype) && block.times == 1 {
-                        let at = (first + block.from as i64) as isize * line.kind.size() as isize;
+                    if access.is_contiguous && instruction.kind.is_stored_as(access.dtype) && block.times == 1
+                    {
+                        let at = (first + block.from as i64) as isize * instruction.kind.size() as isize;
                         self.registers[i] = source.wrapping_offset(at);
                         return;
                     }
                     let (axes, layout) = (&access.axes[..], (first, &access.strides[..]));
-                    let size = line.kind.size();
+                    let size = instruction.kind.size();
                     block.each(|before, from| {
                         let to = (to.add(before * size), size);
                         read_range(access.dtype, source, axes, layout, (from, block.count), to);
                     });
                 }
                 Task::Pieces(pieces) => {
-                    let all = self.axes(line.level);
+                    let all = self.axes(instruction.level);
                     let further: Vec<usize> = (p.parallel..p.axes.len()).collect();
                     block.each(|before, from| {
-                        let to = to.add(before * line.kind.size());
+                        let to = to.add(before * instruction.kind.size());
                         pieces.fill(
-                            line.kind,
+                            instruction.kind,
                             all,
                             (&further, fixed),
                             (from, block.count),
@@ -410,14 +412,14 @@ impl Tile<'_> {
                     });
                 }
                 Task::Index(access) => {
-                    let (axes, strides) = (self.axes(line.level), &access.layout.strides);
+                    let (axes, strides) = (self.axes(instruction.level), &access.layout.strides);
                     let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
                     let first = self.offset(access, fixed);
                     block.each(|before, from| {
                         runs(axes, strides, first, from, block.count, |k, at, n| {
-                            let to = to.add((before + k) * line.kind.size());
+                            let to = to.add((before + k) * instruction.kind.size());
                             let all = (0..n).map(|j| (j, at + j as i64 * step));
-                            match line.kind {
+                            match instruction.kind {
                                 Kind::F32 => all.for_each(|(j, x)| to.cast::<f32>().add(j).write(x as f32)),
                                 Kind::F64 => all.for_each(|(j, x)| to.cast::<f64>().add(j).write(x as f64)),
                                 _ if access.dtype == DType::I64 => {
@@ -432,11 +434,11 @@ impl Tile<'_> {
                 }
                 Task::Expand(a) => match &p.code[*a].task {
                     Task::Constant(l) => scalar::fill(l, to, count),
-                    _ => expand(line.kind.size(), self.registers[*a], rows, row, to),
+                    _ => expand(instruction.kind.size(), self.registers[*a], rows, row, to),
                 },
-                Task::Loop(l) => self.apply(l, line, to, cover),
+                Task::Loop(l) => self.apply(l, instruction, to, cover),
                 Task::Reduce { combine, arg, dtype } => {
-                    let size = line.kind.size();
+                    let size = instruction.kind.size();
                     for r in 0..rows {
                         let x = self.registers[*arg].wrapping_add(r * row * size);
                         reduce(*combine, *dtype, x, row, to, r);
@@ -446,7 +448,7 @@ impl Tile<'_> {
         }
     }
 
-    unsafe fn apply(&self, l: &Loop, line: &Instruction, to: *mut u8, cover: Cover) {
+    unsafe fn apply(&self, l: &Loop, instruction: &Instruction, to: *mut u8, cover: Cover) {
         // SAFETY: the caller guarantees that operands and `to` have the elements of `cover`.
         unsafe {
             match &l.func {
@@ -455,13 +457,13 @@ impl Tile<'_> {
                 Func::I64(lanes) => self.lanes(lanes, &l.args, to, cover),
                 Func::Bool(lanes) => self.lanes(lanes, &l.args, to, cover),
                 Func::Copy => {
-                    let x = self.registers[l.args[0].line];
-                    std::ptr::copy(x, to, cover.block.all() * line.kind.size());
+                    let x = self.registers[l.args[0].instruction];
+                    std::ptr::copy(x, to, cover.block.all() * instruction.kind.size());
                 }
-                Func::Convert(f) => f.apply(self.registers[l.args[0].line], to, cover.block.all()),
+                Func::Convert(f) => f.apply(self.registers[l.args[0].instruction], to, cover.block.all()),
                 Func::Each { scalar, from, to: dtype } => {
                     let args: Vec<*const u8> =
-                        l.args.iter().map(|a| self.registers[a.line].cast_const()).collect();
+                        l.args.iter().map(|a| self.registers[a.instruction].cast_const()).collect();
                     scalar::each(*scalar, from, &args, *dtype, to, cover.block.all());
                 }
             }
@@ -474,8 +476,8 @@ impl Tile<'_> {
     unsafe fn lanes<T: Number>(&self, lanes: &Lanes<T>, args: &[Arg], to: *mut u8, cover: Cover) {
         let Cover { block, rows, row } = cover;
         let count = block.all();
-        let x = |k: usize| self.registers[args[k].line].cast_const().cast::<T>();
-        let constant = |k: usize| match &self.p.code[args[k].line].task {
+        let x = |k: usize| self.registers[args[k].instruction].cast_const().cast::<T>();
+        let constant = |k: usize| match &self.p.code[args[k].instruction].task {
             Task::Constant(l) if args[k].number => Some(T::of(l)),
             _ => None,
         };
@@ -500,7 +502,7 @@ impl Tile<'_> {
                     binary(f, numbers, (constant(0), constant(1)), (x(0), x(1)), to, (count, rows, row));
                 }
                 Lanes::Select(f) => {
-                    let mask = self.registers[args[0].line];
+                    let mask = self.registers[args[0].instruction];
                     match (constant(1), constant(2)) {
                         (None, None) => (f.vv)(mask, x(1), x(2), to.cast(), count),
                         (None, Some(b)) => (f.vs)(mask, x(1), b, to.cast(), count),
@@ -512,13 +514,13 @@ impl Tile<'_> {
         }
     }
 
-    unsafe fn store(&self, store: &Write, line: &Instruction, block: Block, fixed: &[usize]) {
+    unsafe fn store(&self, store: &Write, instruction: &Instruction, block: Block, fixed: &[usize]) {
         let access = &store.access;
         let (axes, strides) = (&access.axes[..], &access.strides[..]);
         let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
-        let (value, size) = (self.registers[store.value], line.kind.size());
+        let (value, size) = (self.registers[store.value], instruction.kind.size());
         let constant;
-        let value = match &line.task {
+        let value = match &instruction.task {
             Task::Constant(l) => {
                 constant = Splat::new(l, block.all());
                 constant.0.as_ptr().cast()
@@ -535,10 +537,10 @@ impl Tile<'_> {
     }
 
     /// Sets the accumulators of a reduction that is computed in several parts to the identity.
-    unsafe fn begin(&mut self, i: usize, n: usize) {
-        let line = &self.p.code[i];
-        self.registers[i] = self.scratch.wrapping_add(line.at);
-        if let Task::Reduce { combine, dtype, .. } = &line.task {
+    unsafe fn reset_reduction(&mut self, i: usize, n: usize) {
+        let instruction = &self.p.code[i];
+        self.registers[i] = self.scratch.wrapping_add(instruction.at);
+        if let Task::Reduce { combine, dtype, .. } = &instruction.task {
             // SAFETY: registers of reductions have space for twice the elements they cover.
             unsafe {
                 scalar::identity(*combine, *dtype, self.registers[i], n);
@@ -552,7 +554,7 @@ impl Tile<'_> {
     }
 
     /// Combines a part of a row into a reduction.
-    unsafe fn gather(&mut self, i: usize, count: usize) {
+    unsafe fn add_part(&mut self, i: usize, count: usize) {
         if let Task::Reduce { combine, arg, dtype } = &self.p.code[i].task {
             let second = self.second(i, 1);
             // SAFETY: registers of reductions have space for twice the elements they cover; the operand has the elements
@@ -567,14 +569,14 @@ impl Tile<'_> {
     /// Combines a row of lanes into a reduction along columns.
     unsafe fn add_lanes(&mut self, i: usize, n: usize, step: usize, steps: usize) {
         let Task::Reduce { combine, arg, dtype } = &self.p.code[i].task else { return };
-        let (total, few, x) = (self.registers[i], self.second(i, n), self.registers[*arg]);
+        let (total, group, x) = (self.registers[i], self.second(i, n), self.registers[*arg]);
         // SAFETY: registers of reductions have space for twice the elements they cover; the operand has the elements that the
         // caller states.
         unsafe {
-            accumulate(*combine, *dtype, x, few, n);
-            if step % FEW == FEW - 1 || step + 1 == steps {
-                accumulate(*combine, *dtype, few, total, n);
-                scalar::identity(*combine, *dtype, few, n);
+            accumulate(*combine, *dtype, x, group, n);
+            if step % GROUP_ROWS == GROUP_ROWS - 1 || step + 1 == steps {
+                accumulate(*combine, *dtype, group, total, n);
+                scalar::identity(*combine, *dtype, group, n);
             }
         }
     }

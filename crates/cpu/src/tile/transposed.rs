@@ -33,7 +33,7 @@ impl Transposed {
         let ([Instruction { task: Task::Load(access), .. }, rest @ ..], [store]) = (code, stores) else {
             return None;
         };
-        let same = |line: &Instruction| matches!(&line.task, Task::Loop(l) if matches!(l.func, Func::Copy) && l.narrow.is_none());
+        let same = |i: &Instruction| matches!(&i.task, Task::Loop(l) if matches!(l.func, Func::Copy) && l.narrow.is_none());
         let own = &store.access;
         if !rest.iter().all(same) || !own.is_contiguous || own.dtype != access.dtype {
             return None;

@@ -69,15 +69,14 @@ macro_rules! blocks {
     }};
 }
 
-/// Computes `y = f(x)`, except for elements for which `far` is true: there it computes `slow(x)`, because `f` is
-/// inaccurate.
+/// Computes `y = f(x)`. Where `needs_slow` is true, it computes `slow(x)` instead, because `f` is inaccurate there.
 #[inline(always)]
 pub(super) unsafe fn map<T: Copy + Default, U: Copy + Default>(
     x: *const T,
     y: *mut U,
     n: usize,
     f: impl Fn(T) -> U,
-    far: impl Fn(T) -> bool,
+    needs_slow: impl Fn(T) -> bool,
     slow: impl Fn(T) -> U,
 ) {
     blocks!(n, |i, N| {
@@ -87,11 +86,11 @@ pub(super) unsafe fn map<T: Copy + Default, U: Copy + Default>(
         let mut any = false;
         for j in 0..N {
             r[j] = f(x[j]);
-            any |= far(x[j]);
+            any |= needs_slow(x[j]);
         }
         if any {
             for j in 0..N {
-                if far(x[j]) {
+                if needs_slow(x[j]) {
                     r[j] = slow(x[j]);
                 }
             }
@@ -140,7 +139,7 @@ pub(super) unsafe fn map2<A: Source, B: Source, U: Copy + Default>(
     y: *mut U,
     n: usize,
     f: impl Fn(A::Item, B::Item) -> U,
-    far: impl Fn(A::Item, B::Item) -> bool,
+    needs_slow: impl Fn(A::Item, B::Item) -> bool,
     slow: impl Fn(A::Item, B::Item) -> U,
 ) {
     blocks!(n, |i, N| {
@@ -150,11 +149,11 @@ pub(super) unsafe fn map2<A: Source, B: Source, U: Copy + Default>(
         let mut any = false;
         for j in 0..N {
             r[j] = f(a[j], b[j]);
-            any |= far(a[j], b[j]);
+            any |= needs_slow(a[j], b[j]);
         }
         if any {
             for j in 0..N {
-                if far(a[j], b[j]) {
+                if needs_slow(a[j], b[j]) {
                     r[j] = slow(a[j], b[j]);
                 }
             }

@@ -129,14 +129,15 @@ pub(super) fn cos<const FUSED: bool>(x: f64) -> f64 {
     wave::<FUSED>(x, 1)
 }
 
-/// Quotients from this size on do not represent every integer.
-const WHOLE: f64 = 4_503_599_627_370_496.0;
+/// Limit of the quotients for which [`fmod`] is used: 2^52, below which the spacing of `f64` is at most 1/2.
+const MAX_QUOTIENT: f64 = 4_503_599_627_370_496.0;
 
-/// Returns true if [`fmod`] and the functions based on it are not exact for these operands, so that the slow path is needed.
+/// Returns true if [`fmod`] and the functions based on it may be inexact for these operands, so that the slow path is
+/// needed.
 #[inline(always)]
-pub(super) fn is_far<const FUSED: bool>(a: f64, b: f64) -> bool {
+pub(super) fn needs_slow<const FUSED: bool>(a: f64, b: f64) -> bool {
     // Negated, so that the result is true also if the quotient is NaN.
-    !(FUSED && (a / b).abs() < WHOLE && b.abs() < f64::INFINITY)
+    !(FUSED && (a / b).abs() < MAX_QUOTIENT && b.abs() < f64::INFINITY)
 }
 
 /// Returns the exact remainder of division towards zero. The rounded quotient may be wrong by one, which is corrected.

@@ -233,11 +233,11 @@ macro_rules! instance {
                         atan2(a, b) = wide::atan2::<FUSED>(a, b);
                         pow(a, b) = wide::pow::<FUSED>(a, b);
                         fmod(a, b) = double::fmod::<FUSED>(a.into(), b.into()) as f32,
-                            double::is_far::<FUSED>(a.into(), b.into()) => (f64::from(a) % f64::from(b)) as f32;
+                            double::needs_slow::<FUSED>(a.into(), b.into()) => (f64::from(a) % f64::from(b)) as f32;
                         remainder(a, b) = double::remainder::<FUSED>(a.into(), b.into()) as f32,
-                            double::is_far::<FUSED>(a.into(), b.into()) => remainder_float(a.into(), b.into()) as f32;
+                            double::needs_slow::<FUSED>(a.into(), b.into()) => remainder_float(a.into(), b.into()) as f32;
                         floor_div(a, b) = double::floor_div::<FUSED>(a.into(), b.into()) as f32,
-                            double::is_far::<FUSED>(a.into(), b.into()) => floor_div_float(a.into(), b.into()) as f32;
+                            double::needs_slow::<FUSED>(a.into(), b.into()) => floor_div_float(a.into(), b.into()) as f32;
                     }
                 },
                 f64: loops! { $attr, f64, wide::fma::<FUSED>,
@@ -269,11 +269,11 @@ macro_rules! instance {
                         minimum(a, b) = smaller(a, b);
                         copysign(a, b) = a.copysign(b);
                         fmod(a, b) = double::fmod::<FUSED>(a, b),
-                            double::is_far::<FUSED>(a, b) => a % b;
+                            double::needs_slow::<FUSED>(a, b) => a % b;
                         remainder(a, b) = double::remainder::<FUSED>(a, b),
-                            double::is_far::<FUSED>(a, b) => remainder_float(a, b);
+                            double::needs_slow::<FUSED>(a, b) => remainder_float(a, b);
                         floor_div(a, b) = double::floor_div::<FUSED>(a, b),
-                            double::is_far::<FUSED>(a, b) => floor_div_float(a, b);
+                            double::needs_slow::<FUSED>(a, b) => floor_div_float(a, b);
                     }
                 },
                 masks: Each {

@@ -62,7 +62,7 @@ pub(super) unsafe fn dot_with(pool: &Pool, products: &[Product], isa: Isa) {
 
 /// Returns true if weights of this format in mapped files are copied in interleaved order on this processor.
 #[cfg(test)]
-pub(super) fn has_order_of_its_own(format: gradus_ir::format::Format) -> bool {
+pub(super) fn has_interleaved_copy(format: gradus_ir::format::Format) -> bool {
     #[cfg(target_arch = "x86_64")]
     return vnni::available() && interleaved::layout(format).is_some();
     #[cfg(not(target_arch = "x86_64"))]

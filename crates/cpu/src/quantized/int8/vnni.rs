@@ -93,11 +93,11 @@ pub(super) unsafe fn dot(pool: &Pool, products: &[Product]) {
         own.for_each(|row| unsafe { round_row(&weights, rows, x, row) });
     });
     // For more rows, panels of 32 outputs are faster than interleaved weights, although panels are unpacked from the file.
-    let is_less = rows.count <= INTERLEAVED;
-    let copy = |p: &Product| if is_less { interleaved(pool, &p.weights) } else { None };
+    let may_interleave = rows.count <= INTERLEAVED;
+    let copy = |p: &Product| if may_interleave { interleaved(pool, &p.weights) } else { None };
     let copies: Vec<_> = products.iter().map(copy).collect();
     // All products have the same width, format and activations, so one decision holds for all.
-    let few = are_few(&weights, rows) || copies.iter().all(Option::is_some);
+    let few = needs_no_panel(&weights, rows) || copies.iter().all(Option::is_some);
     let side = if few { SIDE } else { LANES };
     // Numbers the outputs of all products consecutively. The outputs of each product start at a multiple of `side`.
     let total: usize = products.iter().map(|p| p.weights.rows.next_multiple_of(side)).sum();
@@ -186,14 +186,14 @@ unsafe fn outputs(weights: &Weights, copy: Option<*mut u8>, x: Rounded, rows: Ro
 
 /// Returns true if rows are multiplied without a panel: there are at most [`FEW`], and 16 rows of weights have at most
 /// `i32::MAX` bytes.
-fn are_few(weights: &Weights, rows: Rows) -> bool {
+fn needs_no_panel(weights: &Weights, rows: Rows) -> bool {
     rows.count <= FEW && weights.row_bytes() <= i32::MAX as usize / SIDE
 }
 
-/// Computes the outputs `own` of all rows; at most 32 outputs if [`are_few`] is false.
+/// Computes the outputs `own` of all rows; at most 32 outputs if [`needs_no_panel`] is false.
 #[inline(always)]
 unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: Rows, own: Range<usize>) {
-    if are_few(weights, rows) {
+    if needs_no_panel(weights, rows) {
         let row_bytes = weights.row_bytes();
         for byte in (0..SIDE.min(own.len()) * row_bytes).step_by(LINE) {
             prefetch(weights.data.wrapping_add(own.start * row_bytes + byte));
@@ -204,7 +204,16 @@ unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: 
             let ahead = if from + SIDE < own.end { SIDE * row_bytes } else { 0 };
             for row in 0..rows.count {
                 // SAFETY: the caller guarantees the weights, the rounded activations and the results of each row, and VNNI.
-                unsafe { few(b, weights, x.at(row, 0), rows.y.add(row * weights.rows), from, ahead) };
+                unsafe {
+                    outputs_without_panel(
+                        b,
+                        weights,
+                        x.at(row, 0),
+                        rows.y.add(row * weights.rows),
+                        from,
+                        ahead,
+                    )
+                };
             }
         }
         return;
@@ -220,7 +229,7 @@ unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: 
         // SAFETY: the caller guarantees the weights, the rounded activations, the results `own` and VNNI; the panel has
         // space for `PIECES` pieces of 32 outputs.
         unsafe {
-            fill(b, weights, first..first + lanes, from..from + pieces, panel);
+            fill_panel(b, weights, first..first + lanes, from..from + pieces, panel);
             for tile in 0..tiles {
                 let (start, end) = (tile * rows.count / tiles, (tile + 1) * rows.count / tiles);
                 let one = Tile {
@@ -250,7 +259,7 @@ unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: 
 /// Computes up to 16 outputs from `first` on, of one row. Computes each result by the operations of [`Tile::multiply`], in the
 /// same order, so that the bits are equal. `ahead` is the distance in bytes at which weights are prefetched.
 #[inline(always)]
-unsafe fn few<B: Pieces>(
+unsafe fn outputs_without_panel<B: Pieces>(
     b: &mut B,
     weights: &Weights,
     x: *const Activations,
@@ -371,7 +380,7 @@ unsafe fn transpose_quarters([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
 /// Unpacks up to four pieces of up to 32 outputs into a panel. Each 16 outputs of a piece become three squares: the integers of
 /// the first register, the integers of the second, and the scales and offsets.
 #[inline(always)]
-unsafe fn fill<B: Pieces>(
+unsafe fn fill_panel<B: Pieces>(
     b: &mut B,
     weights: &Weights,
     outputs: Range<usize>,
