@@ -134,8 +134,8 @@ pub(crate) fn match_product(
     if swapped {
         std::mem::swap(&mut m, &mut n);
     }
-    let whole = |axes: &[Axis]| axes.iter().map(|a| a.extent).product::<usize>();
-    if !contiguous(&n) && whole(&n) > 1 {
+    let numel = |axes: &[Axis]| axes.iter().map(|a| a.extent).product::<usize>();
+    if !contiguous(&n) && numel(&n) > 1 {
         return Err(NotMatmul::Result);
     }
     // Rows and columns may have one axis each. The longest axis of the rows stays; all others become batch axes.

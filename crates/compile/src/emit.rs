@@ -75,7 +75,7 @@ fn attach(lowered: &mut Lowered) {
         let Some(own) = readers.get(&value) else { continue };
         let (Some(&reader), 1) = (own.first(), own.len()) else { continue };
         let Unit::Group(group) = &lowered.units[reader] else { continue };
-        if lowered.outputs.contains(&value) || !follows(group, value, &lowered.values[value].0) {
+        if lowered.outputs.contains(&value) || !can_attach(group, value, &lowered.values[value].0) {
             continue;
         }
         // Only the group reads the product, so no dependency of the group depends on the product.
@@ -89,7 +89,7 @@ fn attach(lowered: &mut Lowered) {
 
 /// Returns true if a group can run on each block of a product: it has no reduction, and each index reads the product only
 /// at that index.
-fn follows(group: &Group, product: Value, aval: &Aval) -> bool {
+fn can_attach(group: &Group, product: Value, aval: &Aval) -> bool {
     if group.reduced.is_some() || group.space.iter().product::<usize>() != aval.shape.numel() {
         return false;
     }
@@ -229,7 +229,7 @@ impl Emitter<'_> {
         let order: Vec<usize> = all.clone().filter(|a| !reduced(a)).chain(all.filter(reduced)).collect();
         let parallel = order.iter().filter(|a| !reduced(a)).count();
         let mut body =
-            Body { emitter: self, group, order: &order, parallel, insts: vec![], of: HashMap::new() };
+            Body { emitter: self, group, order: &order, parallel, insts: vec![], inst_of: HashMap::new() };
         let mut stores = Vec::new();
         for (member, level) in &group.members {
             let value = body.member(member, *level);
@@ -288,7 +288,7 @@ struct Body<'e, 'a> {
     parallel: usize,
     insts: Vec<Inst>,
     /// The instruction that computes the value of each member.
-    of: HashMap<Value, usize>,
+    inst_of: HashMap<Value, usize>,
 }
 
 impl Body<'_, '_> {
@@ -348,7 +348,7 @@ impl Body<'_, '_> {
                 self.push(Inst { op: Operation::Reduce(*combine), args, dtype, level })
             }
         };
-        self.of.insert(member.value, i);
+        self.inst_of.insert(member.value, i);
         i
     }
 
@@ -364,7 +364,7 @@ impl Body<'_, '_> {
                 self.push_once(Inst { op: Operation::Index(layout), args: vec![], dtype: *dtype, level })
             }
             Source::Value(value) => {
-                if let Some(&i) = self.of.get(value) {
+                if let Some(&i) = self.inst_of.get(value) {
                     return i;
                 }
                 let layout = self.layout(&view.layout, space, level);

@@ -41,15 +41,15 @@ pub(crate) fn plan_memory(plan: &mut Plan, align: usize, page: usize) {
         }
         b
     };
-    let mut whole: HashMap<usize, Life> = HashMap::new();
+    let mut merged_lives: HashMap<usize, Life> = HashMap::new();
     for (b, life) in lives.iter().enumerate() {
         let Some(life) = life.filter(|_| matches!(plan.buffers[b].location, BufferLocation::Arena(_))) else {
             continue;
         };
-        let own = whole.entry(root(b)).or_insert(life);
+        let own = merged_lives.entry(root(b)).or_insert(life);
         *own = Life { from: own.from.min(life.from), to: own.to.max(life.to) };
     }
-    let (offsets, arena) = pack(plan, &whole, align, page);
+    let (offsets, arena) = pack(plan, &merged_lives, align, page);
     plan.arena = arena;
     for (b, buffer) in plan.buffers.iter_mut().enumerate() {
         if let (BufferLocation::Arena(at), Some(offset)) = (&mut buffer.location, offsets.get(&root(b))) {
@@ -63,13 +63,13 @@ pub(crate) fn plan_memory(plan: &mut Plan, align: usize, page: usize) {
 /// is needed at the same time.
 fn pack(
     plan: &Plan,
-    whole: &HashMap<usize, Life>,
+    merged_lives: &HashMap<usize, Life>,
     align: usize,
     page: usize,
 ) -> (HashMap<usize, usize>, usize) {
     // First byte, end, and lifetime; sorted by offset.
     let mut allocated: Vec<(usize, usize, Life)> = Vec::new();
-    let mut order: Vec<(usize, Life)> = whole.iter().map(|(b, l)| (*b, *l)).collect();
+    let mut order: Vec<(usize, Life)> = merged_lives.iter().map(|(b, l)| (*b, *l)).collect();
     order.sort_by_key(|(b, _)| (std::cmp::Reverse(plan.buffers[*b].bytes()), *b));
     let (mut offsets, mut arena) = (HashMap::new(), 0);
     for (b, life) in order {
@@ -122,26 +122,26 @@ fn in_kernel(kernel: &Kernel) -> Vec<(usize, usize)> {
         return pairs;
     }
     // The buffers in the order of their first read, each with its layout, or `None` if it is read with several layouts.
-    let mut ways: Vec<(usize, Option<&Layout>)> = Vec::new();
+    let mut layouts: Vec<(usize, Option<&Layout>)> = Vec::new();
     let mut at: HashMap<usize, usize> = HashMap::new();
     for Access { buffer, layout } in kernel.loads() {
         let own = *at.entry(*buffer).or_insert_with(|| {
-            ways.push((*buffer, Some(layout)));
-            ways.len() - 1
+            layouts.push((*buffer, Some(layout)));
+            layouts.len() - 1
         });
-        ways[own].1 = ways[own].1.filter(|l| *l == layout);
+        layouts[own].1 = layouts[own].1.filter(|l| *l == layout);
     }
     for inst in &kernel.body {
         let Operation::Pieces(pieces) = &inst.op else { continue };
-        pieces.iter().filter_map(|p| at.get(&p.access.buffer)).for_each(|own| ways[*own].1 = None);
+        pieces.iter().filter_map(|p| at.get(&p.access.buffer)).for_each(|own| layouts[*own].1 = None);
     }
     for store in &kernel.stores {
         let element =
             kernel.body[store.value].level == Level::Element || kernel.parallel == kernel.axes.len();
-        let fits = |(read, way): &&(usize, Option<&Layout>)| {
-            element && *read != store.access.buffer && *way == Some(&store.access.layout)
+        let fits = |(read, layout): &&(usize, Option<&Layout>)| {
+            element && *read != store.access.buffer && *layout == Some(&store.access.layout)
         };
-        pairs.extend(ways.iter().filter(fits).map(|(read, _)| (store.access.buffer, *read)));
+        pairs.extend(layouts.iter().filter(fits).map(|(read, _)| (store.access.buffer, *read)));
     }
     pairs
 }

@@ -19,7 +19,7 @@ pub enum Attr {
     Str(String),
     /// A dtype.
     DType(DType),
-    /// A type.
+    /// A type: dtype and extents.
     Type(Aval),
     /// A concrete value.
     Literal(Literal),

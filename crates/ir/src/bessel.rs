@@ -125,15 +125,15 @@ pub(crate) fn j1(x: f64) -> f64 {
 
 /// Returns the Bessel function of the second kind of order 0: minus infinity at 0, NaN below.
 pub(crate) fn y0(x: f64) -> f64 {
-    second(x, |x| pair(x).y0)
+    of_second_kind(x, |x| pair(x).y0)
 }
 
 /// Returns the Bessel function of the second kind of order 1: minus infinity at 0, NaN below.
 pub(crate) fn y1(x: f64) -> f64 {
-    second(x, |x| pair(x).y1)
+    of_second_kind(x, |x| pair(x).y1)
 }
 
-fn second(x: f64, y: impl Fn(f64) -> f64) -> f64 {
+fn of_second_kind(x: f64, y: impl Fn(f64) -> f64) -> f64 {
     if x == 0.0 {
         f64::NEG_INFINITY
     } else if x > 0.0 {
@@ -163,8 +163,8 @@ fn scaled_i(order: f64, x: f64) -> f64 {
     sum * (-x).exp()
 }
 
-/// Returns the asymptotic series of `exp(-x) I(x) sqrt(2πx)` (DLMF 10.40.1), or with a negative `x` that of
-/// `exp(x) K(x) sqrt(2x/π)`.
+/// Returns the asymptotic series of `exp(-x) I(x) sqrt(2πx)` (DLMF 10.40.1). For a negative argument `-x` it is the
+/// series of `exp(x) K(x) sqrt(2x/π)`.
 fn alternating(mu: f64, x: f64) -> f64 {
     let (mut sum, mut term) = (1.0, 1.0f64);
     for k in 1..80u32 {
@@ -189,8 +189,8 @@ pub(crate) fn i1e(x: f64) -> f64 {
     if x < 0.0 { -size } else { size }
 }
 
-/// Returns the modified Bessel function of the first kind of order 0. Computed as two factors, because the
-/// exponential overflows before the function does.
+/// Returns the modified Bessel function of the first kind of order 0. Multiplies by `exp(|x|/2)` twice, because
+/// `exp(|x|)` overflows before the function does.
 pub(crate) fn i0(x: f64) -> f64 {
     let root = (x.abs() / 2.0).exp();
     i0e(x) * root * root
@@ -237,7 +237,7 @@ fn scaled_k(nu: f64, x: f64) -> f64 {
 /// Returns `exp(x) K0(x)`: infinite at 0, NaN below.
 pub(crate) fn k0e(x: f64) -> f64 {
     if x.is_nan() || x <= 0.0 || x > 1.0 {
-        return outside(0.0, x);
+        return scaled_k_or_limit(0.0, x);
     }
     let z = x * x / 4.0;
     let (mut term, mut harmonic, mut sum) = (1.0, 0.0, -(x.ln() - LN_2 + GAMMA));
@@ -252,7 +252,7 @@ pub(crate) fn k0e(x: f64) -> f64 {
 /// Returns `exp(x) K1(x)`: infinite at 0, NaN below.
 pub(crate) fn k1e(x: f64) -> f64 {
     if x.is_nan() || x <= 0.0 || x > 1.0 {
-        return outside(1.0, x);
+        return scaled_k_or_limit(1.0, x);
     }
     let z = x * x / 4.0;
     let log = x.ln() - LN_2;
@@ -267,7 +267,7 @@ pub(crate) fn k1e(x: f64) -> f64 {
 }
 
 /// Returns the scaled function of the second kind where the power series does not apply.
-fn outside(nu: f64, x: f64) -> f64 {
+fn scaled_k_or_limit(nu: f64, x: f64) -> f64 {
     if x > 1.0 {
         if x.is_infinite() { 0.0 } else { scaled_k(nu, x) }
     } else if x == 0.0 {
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn ends() {
+    fn limits_and_arguments_outside_the_domain() {
         let inf = f64::INFINITY;
         assert_eq!([j0(0.0), j1(0.0), i0e(0.0), i1e(0.0)], [1.0, 0.0, 1.0, 0.0]);
         assert_eq!([y0(0.0), y1(0.0), k0e(0.0), k1e(0.0)], [-inf, -inf, inf, inf]);

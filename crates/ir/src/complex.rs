@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_continue_from_the_side_of_the_zero() {
+    fn the_sign_of_zero_selects_the_side_of_a_branch_cut() {
         const HALF: f64 = FRAC_PI_2;
         const PI: f64 = std::f64::consts::PI;
         for side in [0.0, -0.0] {

@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn promotion_is_symmetric_associative_on_class_and_written() {
+    fn promotion_is_symmetric_and_takes_the_higher_class() {
         use DType::*;
         for a in DType::ALL {
             assert_eq!(DType::parse(a.name()), Some(a));

@@ -48,7 +48,7 @@ pub enum Kind {
     DType {
         /// The dtype found.
         found: DType,
-        /// The dtypes that the op accepts.
+        /// The dtypes that the op accepts, or the reason why it does not accept this one.
         fits: Message,
     },
     /// An axis beyond the rank, or repeated.
@@ -90,7 +90,7 @@ pub enum Kind {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// A description of the value expected or found.
+        /// The reason.
         why: String,
     },
     /// A graph that violates an invariant.
@@ -215,7 +215,7 @@ impl Error {
 
     /// Prepends the operation that the user called, unless the error names it as the outermost already, or names no op.
     /// Keeps the operands of the failing op.
-    pub fn called(mut self, name: &str) -> Error {
+    pub fn in_call(mut self, name: &str) -> Error {
         if self.0.ops.first().is_some_and(|op| op != name) {
             self.0.ops.insert(0, name.to_string());
         }

@@ -36,7 +36,7 @@ pub enum Format {
 }
 
 /// An entry of the table of formats.
-struct Row {
+struct Entry {
     format: Format,
     id: u32,
     name: &'static str,
@@ -44,34 +44,34 @@ struct Row {
     bytes: usize,
 }
 
-const fn row(format: Format, id: u32, name: &'static str, elements: usize, bytes: usize) -> Row {
-    Row { format, id, name, elements, bytes }
+const fn entry(format: Format, id: u32, name: &'static str, elements: usize, bytes: usize) -> Entry {
+    Entry { format, id, name, elements, bytes }
 }
 
 /// Formats with their identifiers, names, elements in a block and bytes of a block.
-const FORMATS: &[Row] = &[
-    row(Format::F32, 0, "F32", 1, 4),
-    row(Format::F16, 1, "F16", 1, 2),
-    row(Format::Q4_0, 2, "Q4_0", 32, 18),
-    row(Format::Q4_1, 3, "Q4_1", 32, 20),
-    row(Format::Q5_0, 6, "Q5_0", 32, 22),
-    row(Format::Q5_1, 7, "Q5_1", 32, 24),
-    row(Format::Q8_0, 8, "Q8_0", 32, 34),
-    row(Format::Q2K, 10, "Q2_K", 256, 84),
-    row(Format::Q3K, 11, "Q3_K", 256, 110),
-    row(Format::Q4K, 12, "Q4_K", 256, 144),
-    row(Format::Q5K, 13, "Q5_K", 256, 176),
-    row(Format::Q6K, 14, "Q6_K", 256, 210),
-    row(Format::I8, 24, "I8", 1, 1),
-    row(Format::I16, 25, "I16", 1, 2),
-    row(Format::I32, 26, "I32", 1, 4),
-    row(Format::I64, 27, "I64", 1, 8),
-    row(Format::F64, 28, "F64", 1, 8),
-    row(Format::BF16, 30, "BF16", 1, 2),
+const FORMATS: &[Entry] = &[
+    entry(Format::F32, 0, "F32", 1, 4),
+    entry(Format::F16, 1, "F16", 1, 2),
+    entry(Format::Q4_0, 2, "Q4_0", 32, 18),
+    entry(Format::Q4_1, 3, "Q4_1", 32, 20),
+    entry(Format::Q5_0, 6, "Q5_0", 32, 22),
+    entry(Format::Q5_1, 7, "Q5_1", 32, 24),
+    entry(Format::Q8_0, 8, "Q8_0", 32, 34),
+    entry(Format::Q2K, 10, "Q2_K", 256, 84),
+    entry(Format::Q3K, 11, "Q3_K", 256, 110),
+    entry(Format::Q4K, 12, "Q4_K", 256, 144),
+    entry(Format::Q5K, 13, "Q5_K", 256, 176),
+    entry(Format::Q6K, 14, "Q6_K", 256, 210),
+    entry(Format::I8, 24, "I8", 1, 1),
+    entry(Format::I16, 25, "I16", 1, 2),
+    entry(Format::I32, 26, "I32", 1, 4),
+    entry(Format::I64, 27, "I64", 1, 8),
+    entry(Format::F64, 28, "F64", 1, 8),
+    entry(Format::BF16, 30, "BF16", 1, 2),
     // Groups of 64 with a scale of `f32`. GGUF files do not have these, so their identifiers are never read.
-    row(Format::Int8, OWN, "INT8", 64, 68),
-    row(Format::Int4, OWN + 1, "INT4", 64, 36),
-    row(Format::Fp8, OWN + 2, "FP8", 64, 68),
+    entry(Format::Int8, FIRST_OWN_ID, "INT8", 64, 68),
+    entry(Format::Int4, FIRST_OWN_ID + 1, "INT4", 64, 36),
+    entry(Format::Fp8, FIRST_OWN_ID + 2, "FP8", 64, 68),
 ];
 
 /// The representation of activations in products with quantised weights.
@@ -105,7 +105,7 @@ impl Compute {
     }
 }
 /// The first identifier of formats that GGUF files do not have.
-const OWN: u32 = 1 << 16;
+const FIRST_OWN_ID: u32 = 1 << 16;
 
 /// Largest number of elements in a block of any format.
 pub const MAX: usize = 256;
@@ -113,22 +113,22 @@ pub const MAX: usize = 256;
 impl Format {
     /// Returns all formats.
     pub fn all() -> impl Iterator<Item = Format> {
-        FORMATS.iter().map(|row| row.format)
+        FORMATS.iter().map(|entry| entry.format)
     }
 
     /// Returns the format with this identifier.
     pub fn of_id(id: u32) -> Option<Format> {
-        FORMATS.iter().find(|row| row.id == id && id < OWN).map(|row| row.format)
+        FORMATS.iter().find(|entry| entry.id == id && id < FIRST_OWN_ID).map(|entry| entry.format)
     }
 
     /// Returns true if GGUF files can have this format.
     pub fn is_in_files(self) -> bool {
-        self.id() < OWN
+        self.id() < FIRST_OWN_ID
     }
 
     /// Returns the format with this name, such as `Q4_K`.
     pub fn of_name(name: &str) -> Option<Format> {
-        FORMATS.iter().find(|row| row.name == name).map(|row| row.format)
+        FORMATS.iter().find(|entry| entry.name == name).map(|entry| entry.format)
     }
 
     /// Returns the format that holds exactly the elements of a dtype.
@@ -136,29 +136,29 @@ impl Format {
         Format::all().find(|f| f.dtype() == Some(dtype))
     }
 
-    fn row(self) -> &'static Row {
+    fn entry(self) -> &'static Entry {
         // Every variant has an entry, which a test checks.
-        FORMATS.iter().find(|row| row.format == self).unwrap_or(&FORMATS[0])
+        FORMATS.iter().find(|entry| entry.format == self).unwrap_or(&FORMATS[0])
     }
 
-    /// Returns the identifier in files.
+    /// Returns the identifier in GGUF files. Formats that these files do not have get identifiers from `FIRST_OWN_ID` on.
     pub fn id(self) -> u32 {
-        self.row().id
+        self.entry().id
     }
 
     /// Returns the usual name, such as `Q4_K`.
     pub fn name(self) -> &'static str {
-        self.row().name
+        self.entry().name
     }
 
     /// Returns the number of consecutive elements of a row that are stored together.
     pub fn block_elements(self) -> usize {
-        self.row().elements
+        self.entry().elements
     }
 
     /// Returns the bytes of a block.
     pub fn block_bytes(self) -> usize {
-        self.row().bytes
+        self.entry().bytes
     }
 
     /// Returns the dtype with the same elements, if there is one: block formats have none.
@@ -182,15 +182,15 @@ impl Format {
 
     /// Returns the bytes of `elements` elements, if they fill complete blocks and the count does not overflow.
     pub fn bytes_of(self, elements: usize) -> Option<usize> {
-        let row = self.row();
-        let blocks = elements.is_multiple_of(row.elements).then_some(elements / row.elements)?;
-        blocks.checked_mul(row.bytes)
+        let entry = self.entry();
+        let blocks = elements.is_multiple_of(entry.elements).then_some(elements / entry.elements)?;
+        blocks.checked_mul(entry.bytes)
     }
 
     /// Writes the elements of `bytes` to `out` as `f32`, for as many blocks as both have.
     pub fn dequantize(self, bytes: &[u8], out: &mut [f32]) {
-        let row = self.row();
-        let blocks = bytes.chunks_exact(row.bytes).zip(out.chunks_exact_mut(row.elements));
+        let entry = self.entry();
+        let blocks = bytes.chunks_exact(entry.bytes).zip(out.chunks_exact_mut(entry.elements));
         if !self.is_quantized() {
             return blocks.for_each(|(b, out)| out[0] = self.number(b));
         }
@@ -318,7 +318,7 @@ impl Default for Parts {
 }
 
 impl Parts {
-    /// Parts to unpack blocks into.
+    /// Makes empty parts, into which blocks can be unpacked.
     pub fn new() -> Parts {
         Parts { q: [0; MAX], scales: [0.0; 16], offsets: [0.0; 16], group: MAX, has_offsets: false }
     }
@@ -393,8 +393,8 @@ pub fn six_bits(packed: &[u8], j: usize) -> (u8, u8) {
     ((both & 15) | (packed[j - 4] >> 6) << 4, (both >> 4) | (packed[j] >> 6) << 4)
 }
 
-/// Returns the two bits of element `i`: each 128 elements have 32 bytes, whose bit pairs are four rows of 32
-/// elements.
+/// Returns the two bits of element `i`. Every 32 bytes store 128 elements: bit pair `j` of byte `k` is element
+/// `k + 32 j`.
 fn two_bits(bytes: &[u8], i: usize) -> u8 {
     (bytes[i / 128 * 32 + i % 32] >> (2 * (i % 128 / 32))) & 3
 }
@@ -416,11 +416,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_format_has_its_own_row() {
+    fn every_format_has_an_entry() {
         for format in Format::all() {
             assert_eq!(Format::of_id(format.id()), format.is_in_files().then_some(format));
             assert_eq!(Format::of_name(format.name()), Some(format));
-            assert_eq!(format.row().format, format);
+            assert_eq!(format.entry().format, format);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! The regularised incomplete gamma functions as scalar `f64` functions: P(a, x) and Q(a, x) = 1 - P(a, x).
-//! Takes a shape `a` and a point `x`; returns NaN if either is negative or NaN.
+//! Takes a shape parameter `a` and a point `x`; returns NaN if either is negative or NaN.
 //! Uses the power series, the continued fraction or, for large `a` and `x` near it, quadrature of the density.
 
 use std::f64::consts::PI;
@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 /// Euler's constant.
 const GAMMA: f64 = 0.577_215_664_901_532_9;
 
-/// From this shape on the density is computed by Stirling's series.
+/// From this shape parameter on the density is computed by Stirling's series.
 pub(crate) const LARGE: f64 = 20.0;
 
 /// The zeta function at 2, 3, …
@@ -124,7 +124,7 @@ fn by_fraction(a: f64, x: f64) -> f64 {
 fn by_quadrature(a: f64, x: f64) -> f64 {
     let start = (x - a) / a;
     let away = if x < a { -1.0 } else { 1.0 };
-    // The density falls by exp(-40) within this distance. The slope of its logarithm is `rate`. Below the maximum
+    // Within the distance `width` the density falls by exp(-40). The slope of its logarithm is `rate`. Below the maximum
     // the curvature of the logarithm is at least `a`. Above it, the curvature is at least a third of `a / (1 +
     // start)²` in the relevant range.
     let rate = a * start.abs() / (1.0 + start);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn ends() {
+    fn limits_and_arguments_outside_the_domain() {
         let (inf, nan) = (f64::INFINITY, f64::NAN);
         for (a, x, p) in [
             (0.0, 1.0, 1.0),

@@ -1,5 +1,5 @@
 //! Derivatives of the regularised lower incomplete gamma function P(a, x), as scalar `f64` functions.
-//! Takes an order `n`, a shape `a` and a point `x`. Returns the n-th derivative by `a` of P, or of its density
+//! Takes an order `n`, a shape parameter `a` and a point `x`. Returns the n-th derivative by `a` of P, or of its density
 //! x^(a-1) exp(-x) / Γ(a). P itself is in `igamma.rs`.
 
 use crate::igamma::{GAUSS, LARGE, density, igamma};
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn ends() {
+    fn limits_and_arguments_outside_the_domain() {
         let (inf, nan) = (f64::INFINITY, f64::NAN);
         assert_eq!(igamma_grad_a(0.0, 2.0, 3.0), igamma(2.0, 3.0));
         // Minus the exponential integral E₁.

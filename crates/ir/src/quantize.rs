@@ -40,7 +40,8 @@ impl Format {
             debug_assert_eq!(out.len() - from, self.block_bytes());
             if !self.scales_are_finite(&out[from..]) {
                 let largest = block.iter().fold(0f32, |most, x| most.max(x.abs()));
-                let why = format!("exceeds the scales of {}, which are f16", self.name());
+                let why =
+                    format!("needs a scale beyond the range of f16, in which {} stores scales", self.name());
                 return Err(Error::value(format!("a value of size {largest}"), why));
             }
         }
@@ -132,8 +133,8 @@ fn push_bits(q: &[u8; 32], fifth: bool, out: &mut Vec<u8>) {
     out.extend((0..16).map(|i| (q[i] & 15) | q[i + 16] << 4));
 }
 
-/// Appends two bits of each of 256 elements: each 128 elements have 32 bytes, whose bit pairs are four rows
-/// of 32 elements.
+/// Appends two bits of each of 256 elements. Every 32 bytes store 128 elements: bit pair `j` of byte `k` is element
+/// `k + 32 j`.
 fn push_pairs(q: &[u8], out: &mut Vec<u8>) {
     for half in q.chunks_exact(128) {
         out.extend((0..32).map(|i| (0..4).fold(0, |all, row| all | (half[32 * row + i] & 3) << (2 * row))));
@@ -278,7 +279,7 @@ fn q3_k(x: &[f32], out: &mut Vec<u8>) {
     let (d, scales, q) = centred_groups(x, 4, 32);
     let q: Vec<u8> = q.iter().map(|q| (q + 4) as u8).collect();
     let scales: Vec<u8> = scales.iter().map(|s| (s + 32) as u8).collect();
-    // Third bits, a row of 32 elements for each bit.
+    // Third bits: bit `row` of byte `i` belongs to element `32 row + i`.
     out.extend((0..32).map(|i| (0..8).fold(0, |all, row| all | (q[32 * row + i] >> 2) << row)));
     push_pairs(&q, out);
     out.extend((0..8).map(|j| (scales[j] & 15) | (scales[j + 8] & 15) << 4));
@@ -423,14 +424,14 @@ mod tests {
             refused(&x, "not finite");
             x[3] = f32::MAX;
             if !matches!(format, Format::Int8 | Format::Int4 | Format::Fp8) {
-                refused(&x, "exceeds the scales");
+                refused(&x, "needs a scale beyond the range of f16");
             }
         }
         assert!(Format::F32.quantize(&[1.0], &mut Vec::new()).is_err());
     }
 
     #[test]
-    fn eight_bit_floats_are_nearest() {
+    fn eight_bit_floats_are_rounded_to_nearest() {
         let all: Vec<f32> = (0..=0x7E).map(from_e4m3).collect();
         assert_eq!(all[0x7E], 448.0);
         for i in 0..0x7E {

@@ -180,7 +180,7 @@ pub(crate) fn complete(entries: Vec<Ix>, shape: &Shape) -> Result<Vec<Ix>> {
                     let why = format!("must equal the extents of {shape} from axis {axis} on");
                     return Err(Error::shape(format!("mask {}", m.shape()), why));
                 }
-                out.extend(m.nonzero_by_axis().map_err(|e| e.called("nonzero"))?.into_iter().map(Ix::Ids));
+                out.extend(m.nonzero_by_axis().map_err(|e| e.in_call("nonzero"))?.into_iter().map(Ix::Ids));
             }
             other => out.push(other),
         }

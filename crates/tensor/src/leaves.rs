@@ -213,7 +213,7 @@ impl Traced {
         if ids.is_empty() {
             return false;
         }
-        self.trace.builder.look(|nodes| {
+        self.trace.builder.with_nodes(|nodes| {
             let last = self.id.node as usize;
             let mut flows = vec![false; last + 1];
             for (i, node) in nodes.iter().enumerate().take(last + 1) {
@@ -263,7 +263,7 @@ impl Traced {
     /// Returns a leaf for this value: the value itself if it is an input, else a new node that is not merged
     /// with equal ones.
     pub(crate) fn leaf(&self, whole: &Tensor) -> Result<Tensor> {
-        let is_input = self.trace.builder.look(|nodes| match nodes.get(self.id.node as usize) {
+        let is_input = self.trace.builder.with_nodes(|nodes| match nodes.get(self.id.node as usize) {
             Some(node) => matches!(node.op, Op::Input(_)),
             None => false,
         });

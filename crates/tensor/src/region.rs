@@ -88,7 +88,7 @@ fn cached<R: Outputs>(
 ) -> Result<Vec<Tensor>> {
     let location = Location::caller();
     if let Some(outs) = call_cache::run(name, &args, ins) {
-        return outs.map_err(|e| e.called(name).at(location));
+        return outs.map_err(|e| e.in_call(name).at(location));
     }
     let mut avals = Vec::with_capacity(ins.len());
     for t in ins {
@@ -101,8 +101,8 @@ fn cached<R: Outputs>(
     };
     let is = |(n, a, i): &Key, _: &Op| *n == name && *a == args && *i == avals;
     let op =
-        REGIONS.get_or_make(&(name, &args, &avals), is, make).map_err(|e| e.called(name).at(location))?;
-    let outs = try_apply(op.clone(), ins).map_err(|e| e.called(name).at(location))?;
+        REGIONS.get_or_make(&(name, &args, &avals), is, make).map_err(|e| e.in_call(name).at(location))?;
+    let outs = try_apply(op.clone(), ins).map_err(|e| e.in_call(name).at(location))?;
     // Cached after the call has succeeded, because caching ignores errors, such as an interrupt by Ctrl-C.
     call_cache::remember(name, &args, ins, &op);
     Ok(outs)

@@ -53,7 +53,7 @@ impl Tensor {
             return (*failed).clone();
         }
         let avals: Vec<Aval> = ins.iter().filter_map(|t| t.aval()).collect();
-        Tensor::failed(e.called(op).in_op(op, &avals).at(Location::caller()))
+        Tensor::failed(e.in_call(op).in_op(op, &avals).at(Location::caller()))
     }
 
     #[track_caller]

@@ -89,8 +89,8 @@ fn find_mergeable(graph: &Graph) -> Result<HashMap<usize, MergedLoop>> {
         .filter_map(|(i, n)| if let Op::Scan(s) = &n.op { Some((i, n, s)) } else { None })
         .collect();
     for (k, (i, node, scan)) in scans.iter().enumerate() {
-        let how = |s: &Scan| (s.shared, s.carries, s.length, s.reverse);
-        let alike = |(_, n, s): &&(usize, &Node, &Scan)| n.ins == node.ins && how(s) == how(scan);
+        let key = |s: &Scan| (s.shared, s.carries, s.length, s.reverse);
+        let alike = |(_, n, s): &&(usize, &Node, &Scan)| n.ins == node.ins && key(s) == key(scan);
         let Some((first, _, other)) = scans[..k].iter().find(alike) else { continue };
         let whole = match found.get(first) {
             Some(MergedLoop::All(whole)) => whole.clone(),
@@ -198,7 +198,7 @@ impl<'s> LoopOptimizer<'s> {
 
     /// Returns the values to compute for all iterations before the loop: products, and pointwise functions if iterations are
     /// small. Their elements per iteration are at most as many as the elements that the loop reads and writes.
-    fn batched_over_steps(&self) -> Vec<Id> {
+    fn batched_values(&self) -> Vec<Id> {
         let body = &self.scan.body;
         let elements = |a: &Aval| a.shape.numel();
         let slices =
@@ -255,7 +255,7 @@ impl<'s> LoopOptimizer<'s> {
 
     fn apply<'g>(&self, b: &'g Builder, operands: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
         let Scan { body, shared, carries, length, .. } = self.scan;
-        let (once, ahead) = (self.invariants(), self.batched_over_steps());
+        let (once, ahead) = (self.invariants(), self.batched_values());
         let transposed = self.transposed_operands(&once);
         if once.is_empty() && ahead.is_empty() && transposed.is_empty() {
             return b.try_apply(self.scan.clone(), operands);

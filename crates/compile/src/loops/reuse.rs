@@ -42,13 +42,13 @@ pub(super) fn reuse_products(graph: &Graph, limits: &Loops) -> Result<Graph> {
         };
         let more: Vec<Var<'_>> = given.iter().map(stack).collect();
         let products: Vec<Id> = given.iter().map(|a| a.product).collect();
-        let body = step(scan, &keeps, &products, &more)?;
+        let body = extended_body(scan, &keeps, &products, &more)?;
         b.try_apply(Scan { body, ..scan.clone() }, &[operands, &more].concat()).map(Some)
     })
 }
 
 /// Builds the body of a loop with additional outputs `keeps`. The values `given` become new inputs: slices of `stacks`.
-fn step(scan: &Scan, keeps: &[Id], given: &[Id], stacks: &[Var<'_>]) -> Result<Arc<Graph>> {
+fn extended_body(scan: &Scan, keeps: &[Id], given: &[Id], stacks: &[Var<'_>]) -> Result<Arc<Graph>> {
     let r = Builder::new();
     let body = &scan.body;
     let own: Vec<Var<'_>> = body.input_avals().into_iter().map(|a| r.input("x", a)).collect();
@@ -73,7 +73,7 @@ fn step(scan: &Scan, keeps: &[Id], given: &[Id], stacks: &[Var<'_>]) -> Result<A
 /// Finds the products of a loop that an earlier loop computes too.
 fn find_repeated(graph: &Graph, later: usize, limits: &Loops) -> Vec<RepeatedProduct> {
     let Op::Scan(scan) = &graph.nodes()[later].op else { return Vec::new() };
-    let ahead = LoopOptimizer::new(scan, limits).batched_over_steps().into_iter();
+    let ahead = LoopOptimizer::new(scan, limits).batched_values().into_iter();
     ahead.filter_map(|product| find_earlier(graph, later, scan, product)).collect()
 }
 

@@ -60,7 +60,7 @@ pub(crate) enum Unit {
     Contract(Box<Contraction>, Option<Group>),
     /// An op on complete row-major values.
     Routine { op: Op, types: Vec<Aval>, ins: Vec<Value>, outs: Vec<Value>, origin: Option<graph::Origin> },
-    /// A unit that was merged into another.
+    /// A unit that was merged into another, or whose values are not needed.
     Gone,
 }
 

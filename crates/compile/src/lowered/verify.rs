@@ -5,7 +5,7 @@
 use super::{Lowered, Origin, Unit};
 use crate::group::{Group, Member, Value};
 use crate::kernel::Level;
-use crate::plan::reaches;
+use crate::plan::check_range;
 use gradus_ir::{DType, Error, Result};
 
 impl Lowered {
@@ -42,7 +42,7 @@ impl Lowered {
                     ));
                 }
             }
-            self.unit(unit).map_err(|e| format!("{e} in unit {u}"))?;
+            self.check_unit(unit).map_err(|e| format!("{e} in unit {u}"))?;
         }
         for (k, &v) in self.outputs.iter().enumerate() {
             self.check_exists(v, &made).map_err(|e| format!("{e} for output {k}"))?;
@@ -62,15 +62,15 @@ impl Lowered {
         }
     }
 
-    fn unit(&self, unit: &Unit) -> Result<(), String> {
+    fn check_unit(&self, unit: &Unit) -> Result<(), String> {
         match unit {
-            Unit::Group(group) => self.group(group),
+            Unit::Group(group) => self.check_group(group),
             Unit::Contract(c, finish) => {
                 let types = [c.operands, c.operands, c.dtype];
                 for (o, (&v, dtype)) in c.buffers.iter().zip(types).enumerate() {
-                    self.holds(v, dtype, c.ends(o))?;
+                    self.check_value(v, dtype, c.ends(o))?;
                 }
-                finish.as_ref().map_or(Ok(()), |group| self.group(group))
+                finish.as_ref().map_or(Ok(()), |group| self.check_group(group))
             }
             Unit::Routine { types, ins, .. } => types.iter().zip(ins).try_for_each(|(t, &v)| {
                 let own = &self.values[v].0;
@@ -81,7 +81,7 @@ impl Lowered {
         }
     }
 
-    fn group(&self, group: &Group) -> Result<(), String> {
+    fn check_group(&self, group: &Group) -> Result<(), String> {
         for (i, (member, level)) in group.members.iter().enumerate() {
             let v = member.value;
             if self.values[v].0.dtype != member.dtype || self.values[v].0.shape != member.shape {
@@ -91,14 +91,14 @@ impl Lowered {
             if member.args.iter().filter_map(|a| a.value()).any(later) {
                 return Err(format!("v{v} uses a later value"));
             }
-            self.member(group, member, *level).map_err(|e| format!("{e} for v{v}"))?;
+            self.check_member(group, member, *level).map_err(|e| format!("{e} for v{v}"))?;
         }
         Ok(())
     }
 
     /// Checks that the layouts of a member fit the axes of the group, and that the values it reads from memory
     /// exist.
-    fn member(&self, group: &Group, member: &Member, level: Level) -> Result<(), String> {
+    fn check_member(&self, group: &Group, member: &Member, level: Level) -> Result<(), String> {
         let reads = member.reads_at(level);
         for arg in &member.args {
             if group.strides(&arg.layout, &member.space, reads).is_none() {
@@ -107,14 +107,14 @@ impl Lowered {
             let Some(v) = arg.value().filter(|v| group.find(*v).is_none()) else { continue };
             // Guarded reads may be out of range at indices that violate their bounds.
             let ends = if member.guarded() { None } else { arg.layout.ends(&member.space) };
-            self.holds(v, self.values[v].0.dtype, ends)?;
+            self.check_value(v, self.values[v].0.dtype, ends)?;
         }
         Ok(())
     }
 
     /// Checks that a value has this dtype and elements at these positions.
-    fn holds(&self, v: Value, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
+    fn check_value(&self, v: Value, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
         let own = &self.values[v].0;
-        reaches((own.dtype, own.shape.numel()), dtype, ends).map_err(|what| format!("v{v}: {what}"))
+        check_range((own.dtype, own.shape.numel()), dtype, ends).map_err(|what| format!("v{v}: {what}"))
     }
 }

@@ -6,7 +6,7 @@ mod aliasing;
 mod print;
 mod verify;
 
-pub(crate) use verify::reaches;
+pub(crate) use verify::check_range;
 
 use crate::contraction::Contraction;
 use crate::kernel::{Kernel, Level, Store};

@@ -11,20 +11,20 @@ impl Plan {
     /// Checks steps and memory. The error names the violation and the step or buffer.
     pub fn verify(&self) -> Result<()> {
         self.verify_steps()?;
-        self.verify_arena().and_then(|()| self.verify_donors()).map_err(|what| self.wrong(what))
+        self.verify_arena().and_then(|()| self.verify_donors()).map_err(|what| self.error(what))
     }
 
     /// Checks the steps of a plan whose temporaries have no memory yet.
     pub(crate) fn verify_steps(&self) -> Result<()> {
-        self.ends().and_then(|()| self.order()).map_err(|what| self.wrong(what))
+        self.check_inputs_and_outputs().and_then(|()| self.check_steps()).map_err(|what| self.error(what))
     }
 
-    fn wrong(&self, what: String) -> Error {
+    fn error(&self, what: String) -> Error {
         Error::verify(format!("{what} in\n{self}"))
     }
 
     /// Checks that inputs and outputs are numbered in the caller's order.
-    fn ends(&self) -> Result<(), String> {
+    fn check_inputs_and_outputs(&self) -> Result<(), String> {
         let number = |b: usize| match self.buffers.get(b).map(|b| &b.location) {
             Some(BufferLocation::Input(k)) => Some((true, *k)),
             Some(BufferLocation::Output(k)) => Some((false, *k)),
@@ -43,7 +43,7 @@ impl Plan {
 
     /// Checks that steps read only buffers that are written before, write each buffer once and stay within bounds, and
     /// that all outputs are written.
-    fn order(&self) -> Result<(), String> {
+    fn check_steps(&self) -> Result<(), String> {
         let given = |p: &BufferLocation| matches!(p, BufferLocation::Input(_) | BufferLocation::Constant(_));
         let mut written: Vec<bool> = self.buffers.iter().map(|b| given(&b.location)).collect();
         for (at, step) in self.steps.iter().enumerate() {
@@ -68,7 +68,7 @@ impl Plan {
                 }
                 written[b] = true;
             }
-            self.step(step).map_err(fail)?;
+            self.check_step(step).map_err(fail)?;
         }
         for (b, buffer) in self.buffers.iter().enumerate() {
             if let BufferLocation::Constant(l) = &buffer.location {
@@ -81,10 +81,10 @@ impl Plan {
         }
     }
 
-    fn step(&self, step: &Step) -> Result<(), String> {
+    fn check_step(&self, step: &Step) -> Result<(), String> {
         match step {
-            Step::Kernel(kernel) => self.kernel(kernel),
-            Step::Contract(c) => self.contraction(c),
+            Step::Kernel(kernel) => self.check_kernel(kernel),
+            Step::Contract(c) => self.check_contraction(c),
             Step::Routine(r) => {
                 let typed = r.ins.iter().zip(&r.types).chain(r.outs.iter().zip(&r.results));
                 let mut typed = typed.map(|(b, t)| (*b, t.dtype, t.shape.numel()));
@@ -93,11 +93,11 @@ impl Plan {
             Step::Switch(c) => c
                 .plans
                 .iter()
-                .try_for_each(|plan| self.passes(c, plan, &[], |k| c.ins.get(k + 1).copied(), 1)),
+                .try_for_each(|plan| self.check_nested(c, plan, &[], |k| c.ins.get(k + 1).copied(), 1)),
             Step::Scan { control: c, shared, carries, length, .. } => {
                 let plan = c.plans.first().ok_or("a loop has no plan for its body")?;
                 let fixed = [shared + carries, *carries];
-                self.passes(c, plan, &fixed, |k| c.ins.get(k).copied(), *length)
+                self.check_nested(c, plan, &fixed, |k| c.ins.get(k).copied(), *length)
             }
             Step::While { control: c, shared, .. } => {
                 let [condition, body] = &c.plans[..] else {
@@ -119,16 +119,16 @@ impl Plan {
                         "the operands, condition and body of a while loop have different types".into()
                     );
                 }
-                self.passes(c, body, &[], |k| c.ins.get(k).copied(), 1)
+                self.check_nested(c, body, &[], |k| c.ins.get(k).copied(), 1)
             }
-            Step::Slices { control: c, extents, moves } => self.slices(c, extents, moves),
+            Step::Slices { control: c, extents, moves } => self.check_slices(c, extents, moves),
         }
     }
 
-    fn kernel(&self, kernel: &Kernel) -> Result<(), String> {
+    fn check_kernel(&self, kernel: &Kernel) -> Result<(), String> {
         kernel.verify()?;
         for (access, dtype, ends) in kernel.reach() {
-            self.reaches(access.buffer, dtype, Some(ends)).map_err(|e| format!("{e} by {access}"))?;
+            self.check_access(access.buffer, dtype, Some(ends)).map_err(|e| format!("{e} by {access}"))?;
         }
         for Store { value, access } in &kernel.stores {
             // A value of level `Row` is written once per parallel index.
@@ -141,10 +141,10 @@ impl Plan {
         Ok(())
     }
 
-    fn contraction(&self, c: &Contraction) -> Result<(), String> {
+    fn check_contraction(&self, c: &Contraction) -> Result<(), String> {
         let types = [c.operands, c.operands, c.dtype];
         for (o, (&b, dtype)) in c.buffers.iter().zip(types).enumerate() {
-            self.reaches(b, dtype, c.ends(o))?;
+            self.check_access(b, dtype, c.ends(o))?;
         }
         let numel = c.products() * c.m.0 * c.n.0;
         let (extents, strides): (Vec<usize>, Vec<i64>) = c.axes(2).unzip();
@@ -159,13 +159,13 @@ impl Plan {
                 "the kernel fused with a product of {numel} elements has another number of elements"
             ));
         }
-        self.kernel(finish)
+        self.check_kernel(finish)
     }
 
     /// Checks that a buffer has this dtype, and that the positions `ends` (first and last) are inside of it.
-    fn reaches(&self, b: usize, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
+    fn check_access(&self, b: usize, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
         let own = &self.buffers[b];
-        reaches((own.dtype, own.numel), dtype, ends).map_err(|what| format!("b{b}: {what}"))
+        check_range((own.dtype, own.numel), dtype, ends).map_err(|what| format!("b{b}: {what}"))
     }
 
     /// Checks that a buffer has this dtype and number of elements.
@@ -182,7 +182,7 @@ impl Plan {
     /// Checks that the operands and results of a control step match the inputs and outputs of `plan`. Operands from
     /// index `first_stacked[0]` on, and results from index `first_stacked[1]` on, are stacks of `length` slices, of which the plan
     /// takes or returns one. The other operands and results match completely.
-    fn passes(
+    fn check_nested(
         &self,
         c: &Control,
         plan: &Plan,
@@ -209,7 +209,7 @@ impl Plan {
     }
 
     /// Checks the plan of a slice, and that it stays within the buffers at every index of the outer axes.
-    fn slices(&self, c: &Control, extents: &[usize], moves: &[Vec<i64>]) -> Result<(), String> {
+    fn check_slices(&self, c: &Control, extents: &[usize], moves: &[Vec<i64>]) -> Result<(), String> {
         let [body] = &c.plans[..] else { return Err("slices need one plan".into()) };
         body.verify().map_err(|e| e.to_string())?;
         let ends = body.inputs.iter().chain(&body.outputs);
@@ -220,7 +220,7 @@ impl Plan {
         for ((&inner, &outer), along) in ends.zip(outer).zip(moves) {
             let own = &body.buffers[inner];
             let reach: i64 = extents.iter().zip(along).map(|(e, s)| (*e as i64 - 1) * s).sum();
-            self.reaches(outer, own.dtype, Some((0, reach + own.numel as i64 - 1)))?;
+            self.check_access(outer, own.dtype, Some((0, reach + own.numel as i64 - 1)))?;
         }
         // Slices run in parallel, so no two may write the same element.
         for (k, along) in moves[c.ins.len()..].iter().enumerate() {
@@ -238,7 +238,7 @@ impl Plan {
 }
 
 /// Checks that `numel` elements of dtype `own` can be accessed as `dtype` at the positions from `ends.0` to `ends.1`.
-pub(crate) fn reaches(
+pub(crate) fn check_range(
     (own, numel): (DType, usize),
     dtype: DType,
     ends: Option<(i64, i64)>,

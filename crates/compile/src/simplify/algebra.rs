@@ -5,7 +5,7 @@
 //! (the power is +0 at -0 and +inf at -inf). Integers wrap, so the laws of a ring hold for them, except for division.
 
 use super::pattern::{C, PatternRule, Term, X, Y, Z};
-use super::{Expr, GraphSoFar, Rewrite, Rule};
+use super::{Expr, PartialGraph, Rewrite, Rule};
 use Term::{Apply, Choose, Num};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::pointwise::table::*;
@@ -38,8 +38,8 @@ fn boolean(d: DType) -> bool {
 }
 
 macro_rules! laws {
-    ($($name:literal $law:literal: $find:expr, $on:ident => $put:expr, $exact:literal;)*) => {
-        &[$(PatternRule { name: $name, law: $law, find: $find, on: $on, put: $put, exact: $exact }),*]
+    ($($name:literal $law:literal: $pattern:expr, $dtypes:ident => $replacement:expr, $exact:literal;)*) => {
+        &[$(PatternRule { name: $name, law: $law, pattern: $pattern, dtypes: $dtypes, replacement: $replacement, exact: $exact }),*]
     };
 }
 
@@ -119,7 +119,11 @@ pub(super) fn rules() -> Vec<Rule> {
         Rule::exact("twice the same", "f(f(x)) = f(x) for roundings, sign and modulus", idempotent),
         Rule::exact("same dtype", "cast(x, dtype of x) = x", same_dtype),
         Rule::exact("cast through", "cast(cast(x, a), b) = cast(x, b) if a holds every x", cast_through),
-        Rule::exact("stop gradient", "stop_gradient(x) = x: derivatives have been taken", stopped),
+        Rule::exact(
+            "stop gradient",
+            "stop_gradient(x) = x: derivatives have been taken",
+            remove_stop_gradient,
+        ),
     ]);
     all
 }
@@ -131,64 +135,64 @@ fn operands<'a>(node: &'a Node, op: &Pointwise) -> Option<&'a [Id]> {
 
 /// Replaces a division by a power of two by a multiplication with the inverse. Both round the exact quotient once. The
 /// inverse must be a normal number, because a device may flush subnormals.
-fn over_power_of_two(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn over_power_of_two(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let &[x, by] = operands(node, &div)? else { return None };
-    let (by, dtype) = (seen.splat(by)?, seen.aval(x).dtype);
+    let (by, dtype) = (graph.splat(by)?, graph.aval(x).dtype);
     let inverse = 1.0 / by;
     let power = |v: f64| v.is_normal() && v.to_bits() & ((1 << 52) - 1) == 0;
     let normal = power(inverse) && dtype.round(inverse) == inverse && inverse.abs() >= dtype.min_positive();
     let fits = float(dtype) && power(by) && normal;
-    fits.then(|| Expr::of(&mul, [Expr::Is(x), Expr::full(&node.outs[0], inverse)]))
+    fits.then(|| Expr::apply(&mul, [Expr::Value(x), Expr::full(&node.outs[0], inverse)]))
 }
 
-fn plus_zero(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn plus_zero(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let &[x, y] = operands(node, &add)? else { return None };
-    let zero = |id: Id| seen.splat(id).is_some_and(|v| v.to_bits() == 0) && float(seen.aval(id).dtype);
-    let same = |x: Id, y: Id| zero(y) && never_minus_zero(seen, x);
-    if same(x, y) { Some(Expr::Is(x)) } else { same(y, x).then_some(Expr::Is(y)) }
+    let zero = |id: Id| graph.splat(id).is_some_and(|v| v.to_bits() == 0) && float(graph.aval(id).dtype);
+    let same = |x: Id, y: Id| zero(y) && never_minus_zero(graph, x);
+    if same(x, y) { Some(Expr::Value(x)) } else { same(y, x).then_some(Expr::Value(y)) }
 }
 
 /// Returns true if a float value is known not to be -0. Sums start from 0, and 0 + -0 is 0.
-fn never_minus_zero(seen: &GraphSoFar<'_>, id: Id) -> bool {
-    let node = seen.node(id);
+fn never_minus_zero(graph: &PartialGraph<'_>, id: Id) -> bool {
+    let node = graph.node(id);
     let positive =
         |op: &Pointwise| [&exp, &exp2, &abs, &square, &sigmoid].iter().any(|r| std::ptr::eq(*r, op));
     match &node.op {
         Op::Sum(_) | Op::Dot(_) | Op::Iota(_) => true,
-        Op::Cast(_) => discrete(seen.aval(node.ins[0]).dtype),
+        Op::Cast(_) => discrete(graph.aval(node.ins[0]).dtype),
         Op::Constant(c) => c.value.f().iter().all(|v| v.to_bits() != (-0.0f64).to_bits()),
-        Op::Map(Map(op)) if std::ptr::eq(*op, &add) => node.ins.iter().any(|&x| match seen.splat(x) {
+        Op::Map(Map(op)) if std::ptr::eq(*op, &add) => node.ins.iter().any(|&x| match graph.splat(x) {
             Some(v) => v.to_bits() != (-0.0f64).to_bits(),
             None => false,
         }),
         Op::Map(Map(op)) => positive(op),
         Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Slice(_) => {
-            never_minus_zero(seen, node.ins[0])
+            never_minus_zero(graph, node.ins[0])
         }
         _ => false,
     }
 }
 
-fn idempotent(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn idempotent(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let Op::Map(Map(op)) = &node.op else { return None };
-    let such = [&abs, &sign, &floor, &ceil, &round, &trunc].iter().any(|r| std::ptr::eq(*r, *op));
-    (such && *seen.op(node.ins[0]) == node.op).then(|| Expr::Is(node.ins[0]))
+    let is_idempotent = [&abs, &sign, &floor, &ceil, &round, &trunc].iter().any(|r| std::ptr::eq(*r, *op));
+    (is_idempotent && *graph.op(node.ins[0]) == node.op).then(|| Expr::Value(node.ins[0]))
 }
 
-fn same_dtype(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn same_dtype(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let Op::Cast(cast) = &node.op else { return None };
-    (seen.aval(node.ins[0]).dtype == cast.to).then(|| Expr::Is(node.ins[0]))
+    (graph.aval(node.ins[0]).dtype == cast.to).then(|| Expr::Value(node.ins[0]))
 }
 
 /// Removes the inner of two casts. The intermediate dtype must hold every value of the operand. Casts from an integer through
 /// a float to an integer stay if the last dtype is too narrow: from a float it saturates, but from an integer it wraps.
-fn cast_through(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
-    let (Op::Cast(cast), inner) = (&node.op, seen.node(*node.ins.first()?)) else { return None };
+fn cast_through(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
+    let (Op::Cast(cast), inner) = (&node.op, graph.node(*node.ins.first()?)) else { return None };
     let Op::Cast(through) = &inner.op else { return None };
-    let from = seen.aval(inner.ins[0]).dtype;
-    let bends = int(from) && through.to.is_differentiable() && int(cast.to) && !holds(cast.to, from);
-    let fits = holds(through.to, from) && !bends;
-    fits.then(|| Expr::of(Cast { to: cast.to }, [Expr::Is(inner.ins[0])]))
+    let from = graph.aval(inner.ins[0]).dtype;
+    let differs = int(from) && through.to.is_differentiable() && int(cast.to) && !holds(cast.to, from);
+    let fits = holds(through.to, from) && !differs;
+    fits.then(|| Expr::apply(Cast { to: cast.to }, [Expr::Value(inner.ins[0])]))
 }
 
 /// Returns true if every value of one dtype is a value of the other.
@@ -207,6 +211,6 @@ fn holds(wide: DType, narrow: DType) -> bool {
     }
 }
 
-fn stopped(_: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
-    matches!(node.op, Op::StopGradient(_)).then(|| Expr::Is(node.ins[0]))
+fn remove_stop_gradient(_: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
+    matches!(node.op, Op::StopGradient(_)).then(|| Expr::Value(node.ins[0]))
 }

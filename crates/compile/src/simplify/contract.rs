@@ -5,7 +5,7 @@
 //! order of two products as long as that reduces the cost of a chain. The result is not always the best order, but never
 //! worse than the original.
 
-use super::{Expr, GraphSoFar, Rule};
+use super::{Expr, PartialGraph, Rule};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::Op;
 use gradus_ir::ops::dot::Dot;
@@ -17,13 +17,13 @@ pub(super) fn rules() -> Vec<Rule> {
 /// An operand of a product of three, with its labels.
 type Factor = (Id, String);
 
-fn reordered(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn reordered(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
-    let (operand, inner) = (0..2).find_map(|operand| match seen.op(node.ins[operand]) {
-        Op::Dot(inner) if seen.read_once(node.ins[operand]) => Some((operand, inner)),
+    let (operand, inner) = (0..2).find_map(|operand| match graph.op(node.ins[operand]) {
+        Op::Dot(inner) if graph.read_once(node.ins[operand]) => Some((operand, inner)),
         _ => None,
     })?;
-    let below = seen.node(node.ins[operand]);
+    let below = graph.node(node.ins[operand]);
     let (own, other) = if operand == 0 { (&dot.lhs, &dot.rhs) } else { (&dot.rhs, &dot.lhs) };
     // Gives the labels of the inner product the names that the outer product uses, and new names to the labels that it
     // sums.
@@ -41,8 +41,8 @@ fn reordered(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let a: Factor = (below.ins[0], name(&inner.lhs)?);
     let b: Factor = (below.ins[1], name(&inner.rhs)?);
     let c: Factor = (node.ins[1 - operand], other.clone());
-    let now = Order::of(seen, &a, &b, &c, &dot.out).cost();
-    let ways = [Order::of(seen, &b, &c, &a, &dot.out), Order::of(seen, &a, &c, &b, &dot.out)];
+    let now = Order::new(graph, &a, &b, &c, &dot.out).cost();
+    let ways = [Order::new(graph, &b, &c, &a, &dot.out), Order::new(graph, &a, &c, &b, &dot.out)];
     let best = ways.into_iter().min_by(|x, y| x.cost().total_cmp(&y.cost()))?;
     (best.cost() < now).then(|| best.build())
 }
@@ -58,14 +58,14 @@ struct Order {
 }
 
 impl Order {
-    fn of(seen: &GraphSoFar<'_>, x: &Factor, y: &Factor, z: &Factor, out: &str) -> Order {
+    fn new(graph: &PartialGraph<'_>, x: &Factor, y: &Factor, z: &Factor, out: &str) -> Order {
         let mut both: String = x.1.clone();
         both.extend(y.1.chars().filter(|l| !x.1.contains(*l)));
         let between: String = both.chars().filter(|l| out.contains(*l) || z.1.contains(*l)).collect();
         let mut after = between.clone();
         after.extend(z.1.chars().filter(|l| !between.contains(*l)));
         let extent = |l: char| {
-            let of = |f: &Factor| f.1.chars().position(|m| m == l).map(|a| seen.shape(f.0)[a]);
+            let of = |f: &Factor| f.1.chars().position(|m| m == l).map(|a| graph.shape(f.0)[a]);
             of(x).or_else(|| of(y)).or_else(|| of(z)).unwrap_or(1) as f64
         };
         let work = [both.chars().map(extent).product(), after.chars().map(extent).product()];
@@ -79,7 +79,7 @@ impl Order {
 
     fn build(self) -> Expr {
         let ((x, xl), (y, yl)) = self.first;
-        let inner = Expr::of(Dot::new(xl, yl, self.between.clone()), [Expr::Is(x), Expr::Is(y)]);
-        Expr::of(Dot::new(self.between, self.last.1, self.out), [inner, Expr::Is(self.last.0)])
+        let inner = Expr::apply(Dot::new(xl, yl, self.between.clone()), [Expr::Value(x), Expr::Value(y)]);
+        Expr::apply(Dot::new(self.between, self.last.1, self.out), [inner, Expr::Value(self.last.0)])
     }
 }

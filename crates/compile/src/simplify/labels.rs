@@ -4,14 +4,14 @@
 //! if that order stays the same, or if the elements are integers.
 
 use super::movement::{repeats, unrepeated};
-use super::{Expr, GraphSoFar, Rule};
+use super::{Expr, PartialGraph, Rule};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::dot::Dot;
 use gradus_ir::ops::{Form, Op};
 use gradus_ir::{Aval, Class, Shape};
 
 /// Largest depth below a contraction at which rules search for permutes.
-const REACH: usize = 3;
+const MAX_DEPTH: usize = 3;
 
 pub(super) fn rules() -> Vec<Rule> {
     vec![
@@ -67,146 +67,146 @@ fn same_order(dot: &Dot) -> bool {
 }
 
 /// Returns the labels in the order of the axes before a permute.
-fn before(labels: &str, axes: &[usize]) -> String {
+fn unpermuted_labels(labels: &str, axes: &[usize]) -> String {
     let mut old: Vec<(usize, char)> = axes.iter().copied().zip(labels.chars()).collect();
     old.sort_unstable();
     old.into_iter().map(|(_, l)| l).collect()
 }
 
 fn with_operand(dot: Dot, node: &Node, operand: usize, x: Expr) -> Expr {
-    let other = Expr::Is(node.ins[1 - operand]);
-    Expr::of(dot, if operand == 0 { [x, other] } else { [other, x] })
+    let other = Expr::Value(node.ins[1 - operand]);
+    Expr::apply(dot, if operand == 0 { [x, other] } else { [other, x] })
 }
 
-fn permute_into(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn permute_into(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {
-        let below = seen.node(node.ins[operand]);
+        let below = graph.node(node.ins[operand]);
         let Op::Permute(p) = &below.op else { return None };
-        let new = relabelled(dot, operand, before(labels(dot, operand), &p.axes));
-        let x = Expr::Is(below.ins[0]);
+        let new = relabelled(dot, operand, unpermuted_labels(labels(dot, operand), &p.axes));
+        let x = Expr::Value(below.ins[0]);
         same_sum(dot, &new, &node.outs[0]).then(|| with_operand(new, node, operand, x))
     })
 }
 
 /// Moves a permute through a pointwise op, so that its operand is read in order.
-fn permute_past(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn permute_past(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {
         let id = node.ins[operand];
-        let axes = permuted(seen, id, REACH)?;
-        let new = relabelled(dot, operand, before(labels(dot, operand), &axes));
-        let fits = same_sum(dot, &new, &node.outs[0]) && !matches!(seen.op(id), Op::Permute(_));
-        let x = fits.then(|| unpermuted(seen, id, &axes))??;
+        let axes = permuted(graph, id, MAX_DEPTH)?;
+        let new = relabelled(dot, operand, unpermuted_labels(labels(dot, operand), &axes));
+        let fits = same_sum(dot, &new, &node.outs[0]) && !matches!(graph.op(id), Op::Permute(_));
+        let x = fits.then(|| unpermuted(graph, id, &axes))??;
         Some(with_operand(new, node, operand, x))
     })
 }
 
 /// Returns the axis order by which a value is permuted: that of a permute, or the common order of all operands of a pointwise
-/// op that has no other reader. Searches operands to a depth of `reach`.
-fn permuted(seen: &GraphSoFar<'_>, id: Id, reach: usize) -> Option<Vec<usize>> {
-    let node = seen.node(id);
+/// op that has no other reader. Searches operands to this depth.
+fn permuted(graph: &PartialGraph<'_>, id: Id, depth: usize) -> Option<Vec<usize>> {
+    let node = graph.node(id);
     if let Op::Permute(p) = &node.op {
         return Some(p.axes.clone());
     }
-    if reach == 0 || !is_pointwise(seen, node) {
+    if depth == 0 || !is_pointwise(graph, node) {
         return None;
     }
     let mut found: Option<Vec<usize>> = None;
-    for &x in node.ins.iter().filter(|x| seen.scalar(**x).is_none()) {
-        let axes = permuted(seen, x, reach - 1)?;
+    for &x in node.ins.iter().filter(|x| graph.scalar(**x).is_none()) {
+        let axes = permuted(graph, x, depth - 1)?;
         if *found.get_or_insert_with(|| axes.clone()) != axes {
             return None;
         }
     }
-    found.filter(|_| seen.read_once(id))
+    found.filter(|_| graph.read_once(id))
 }
 
-fn is_pointwise(seen: &GraphSoFar<'_>, node: &Node) -> bool {
-    let types: Vec<Aval> = node.ins.iter().map(|x| seen.aval(*x).clone()).collect();
+fn is_pointwise(graph: &PartialGraph<'_>, node: &Node) -> bool {
+    let types: Vec<Aval> = node.ins.iter().map(|x| graph.aval(*x).clone()).collect();
     !matches!(node.op, Op::Barrier(_)) && matches!(node.op.def().form(&types), Form::Pointwise(_))
 }
 
 /// Returns the expression of a value without its permute.
-fn unpermuted(seen: &GraphSoFar<'_>, id: Id, axes: &[usize]) -> Option<Expr> {
-    let node = seen.node(id);
+fn unpermuted(graph: &PartialGraph<'_>, id: Id, axes: &[usize]) -> Option<Expr> {
+    let node = graph.node(id);
     if let Op::Permute(_) = &node.op {
-        return Some(Expr::Is(node.ins[0]));
+        return Some(Expr::Value(node.ins[0]));
     }
-    if let Some(one) = seen.scalar(id) {
+    if let Some(one) = graph.scalar(id) {
         let mut shape: Vec<usize> = vec![0; axes.len()];
-        axes.iter().zip(seen.shape(id).iter()).for_each(|(&a, &d)| shape[a] = d);
+        axes.iter().zip(graph.shape(id).iter()).for_each(|(&a, &d)| shape[a] = d);
         return Some(Expr::splat(one.clone(), &shape.into()));
     }
-    let ins = node.ins.iter().map(|x| unpermuted(seen, *x, axes)).collect::<Option<Vec<Expr>>>()?;
-    Some(Expr::of(node.op.clone(), ins))
+    let ins = node.ins.iter().map(|x| unpermuted(graph, *x, axes)).collect::<Option<Vec<Expr>>>()?;
+    Some(Expr::apply(node.op.clone(), ins))
 }
 
 /// Moves a permute of a product into its labels. Applies only if the product has no other reader, because it would be
 /// computed twice otherwise.
-fn permute_of(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn permute_of(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let Op::Permute(p) = &node.op else { return None };
-    let below = seen.node(node.ins[0]);
+    let below = graph.node(node.ins[0]);
     let Op::Dot(dot) = &below.op else { return None };
-    if !seen.read_once(node.ins[0]) {
+    if !graph.read_once(node.ins[0]) {
         return None;
     }
     let old: Vec<char> = dot.out.chars().collect();
     let out: String = p.axes.iter().map(|&a| old[a]).collect();
-    Some(Expr::of(Dot { out, ..dot.clone() }, below.ins.iter().copied().map(Expr::Is)))
+    Some(Expr::apply(Dot { out, ..dot.clone() }, below.ins.iter().copied().map(Expr::Value)))
 }
 
 /// Returns the source of an operand that is a broadcast, and the axes with a `wanted` label along which it repeats.
 fn repeated(
-    seen: &GraphSoFar<'_>,
+    graph: &PartialGraph<'_>,
     id: Id,
     labels: &str,
     wanted: impl Fn(char) -> bool,
 ) -> Option<(Id, Vec<usize>)> {
-    let node = seen.node(id);
+    let node = graph.node(id);
     let Op::Broadcast(b) = &node.op else { return None };
-    let from = seen.shape(node.ins[0]);
+    let from = graph.shape(node.ins[0]);
     let along = |(a, l): (usize, char)| (repeats(from, &b.shape, a) && wanted(l)).then_some(a);
     let axes: Vec<usize> = labels.chars().enumerate().filter_map(along).collect();
     (!axes.is_empty()).then(|| (node.ins[0], axes))
 }
 
 /// Returns the broadcast without the repetitions along the axes `lost`.
-fn less_repeated(seen: &GraphSoFar<'_>, x: Id, to: &Shape, lost: &[usize]) -> Expr {
-    Expr::Is(x).reshape(&unrepeated(seen.shape(x), to, lost)).broadcast(&to.without(lost))
+fn less_repeated(graph: &PartialGraph<'_>, x: Id, to: &Shape, lost: &[usize]) -> Expr {
+    Expr::Value(x).reshape(&unrepeated(graph.shape(x), to, lost)).broadcast(&to.without(lost))
 }
 
-fn without(labels: &str, axes: &[usize]) -> String {
+fn remove_axes(labels: &str, axes: &[usize]) -> String {
     labels.chars().enumerate().filter(|(a, _)| !axes.contains(a)).map(|(_, l)| l).collect()
 }
 
 /// Removes a label along which an operand is repeated. Applies if the other operand has the label, which then determines its
 /// extent.
-fn repeated_into(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn repeated_into(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {
         let (own, other, id) = (labels(dot, operand), labels(dot, 1 - operand), node.ins[operand]);
-        let (x, axes) = repeated(seen, id, own, |l| other.contains(l))?;
-        let new = relabelled(dot, operand, without(own, &axes));
-        let x = less_repeated(seen, x, seen.shape(id), &axes);
+        let (x, axes) = repeated(graph, id, own, |l| other.contains(l))?;
+        let new = relabelled(dot, operand, remove_axes(own, &axes));
+        let x = less_repeated(graph, x, graph.shape(id), &axes);
         same_sum(dot, &new, &node.outs[0]).then(|| with_operand(new, node, operand, x))
     })
 }
 
 /// Moves a repetition from an operand to the result. Applies if only the broadcast operand has the label, so that all results
 /// along it are equal.
-fn repeated_by(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn repeated_by(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {
         let (own, other, id) = (labels(dot, operand), labels(dot, 1 - operand), node.ins[operand]);
-        let (x, axes) = repeated(seen, id, own, |l| !other.contains(l) && dot.out.contains(l))?;
-        let mut new = relabelled(dot, operand, without(own, &axes));
+        let (x, axes) = repeated(graph, id, own, |l| !other.contains(l) && dot.out.contains(l))?;
+        let mut new = relabelled(dot, operand, remove_axes(own, &axes));
         let kept: String = dot.out.chars().filter(|l| new.lhs.contains(*l) || new.rhs.contains(*l)).collect();
         let out = &node.outs[0].shape;
         let ones: Shape =
             dot.out.chars().zip(out.iter()).map(|(l, &d)| if kept.contains(l) { d } else { 1 }).collect();
         new.out = kept;
-        let x = less_repeated(seen, x, seen.shape(id), &axes);
+        let x = less_repeated(graph, x, graph.shape(id), &axes);
         Some(with_operand(new, node, operand, x).reshape(&ones).broadcast(out))
     })
 }

@@ -61,14 +61,14 @@ enum Rewrite {
     /// Matches the pattern of a law.
     Pattern(&'static pattern::PatternRule),
     /// Calls a function.
-    Function(fn(&GraphSoFar<'_>, &Node) -> Option<Expr>),
+    Function(fn(&PartialGraph<'_>, &Node) -> Option<Expr>),
 }
 
 impl Rule {
     const fn exact(
         name: &'static str,
         law: &'static str,
-        rewrite: fn(&GraphSoFar<'_>, &Node) -> Option<Expr>,
+        rewrite: fn(&PartialGraph<'_>, &Node) -> Option<Expr>,
     ) -> Rule {
         Rule { name, law, exact: true, rewrite: Rewrite::Function(rewrite) }
     }
@@ -76,7 +76,7 @@ impl Rule {
     const fn rounding(
         name: &'static str,
         law: &'static str,
-        rewrite: fn(&GraphSoFar<'_>, &Node) -> Option<Expr>,
+        rewrite: fn(&PartialGraph<'_>, &Node) -> Option<Expr>,
     ) -> Rule {
         Rule { name, law, exact: false, rewrite: Rewrite::Function(rewrite) }
     }
@@ -122,15 +122,15 @@ pub fn simplify(graph: &Graph, options: &Options) -> Result<Simplified> {
     Ok(Simplified { graph: simpler.unwrap_or_else(|| graph.clone()), fired, rounds })
 }
 
-/// The graph built so far, with the queries that rules use.
-struct GraphSoFar<'a> {
+/// The nodes that the builder holds so far, with the queries that rules use.
+struct PartialGraph<'a> {
     nodes: &'a [Node],
     uses: &'a [usize],
     /// Values that a rule required to be read once, but that have more readers.
     refused: &'a RefCell<Vec<Id>>,
 }
 
-impl<'a> GraphSoFar<'a> {
+impl<'a> PartialGraph<'a> {
     fn node(&self, id: Id) -> &'a Node {
         &self.nodes[id.node as usize]
     }
@@ -180,18 +180,18 @@ impl<'a> GraphSoFar<'a> {
 #[derive(Clone, Debug)]
 enum Expr {
     /// An existing value.
-    Is(Id),
+    Value(Id),
     /// An application of an op.
-    Of(Op, Vec<Expr>),
+    Apply(Op, Vec<Expr>),
 }
 
 impl Expr {
-    fn of(op: impl Into<Op>, ins: impl IntoIterator<Item = Expr>) -> Expr {
-        Expr::Of(op.into(), ins.into_iter().collect())
+    fn apply(op: impl Into<Op>, ins: impl IntoIterator<Item = Expr>) -> Expr {
+        Expr::Apply(op.into(), ins.into_iter().collect())
     }
 
     fn constant(value: Literal) -> Expr {
-        Expr::of(Constant { value }, [])
+        Expr::apply(Constant { value }, [])
     }
 
     /// Returns an expression with the same element at every index.
@@ -204,11 +204,11 @@ impl Expr {
     }
 
     fn reshape(self, shape: &Shape) -> Expr {
-        Expr::of(Reshape { shape: shape.clone() }, [self])
+        Expr::apply(Reshape { shape: shape.clone() }, [self])
     }
 
     fn broadcast(self, shape: &Shape) -> Expr {
-        Expr::of(Broadcast { shape: shape.clone() }, [self])
+        Expr::apply(Broadcast { shape: shape.clone() }, [self])
     }
 }
 
@@ -217,7 +217,7 @@ struct Pass<'r> {
     rules: &'r [&'r Rule],
     b: Builder,
     /// The replacement of each node that was examined.
-    simple: HashMap<u32, Id>,
+    replacements: HashMap<u32, Id>,
     /// Number of readers of each new node, estimated from the old graph.
     uses: Vec<usize>,
     fired: Vec<usize>,
@@ -235,10 +235,10 @@ struct Round {
 impl<'r> Pass<'r> {
     fn new(rules: &'r [&'r Rule], graph: &Graph) -> Pass<'r> {
         let nodes = graph.nodes().len();
-        let (simple, fired, refused) = (HashMap::new(), vec![0; rules.len()], RefCell::default());
+        let (replacements, fired, refused) = (HashMap::new(), vec![0; rules.len()], RefCell::default());
         // Reserves space for the nodes that rules add.
         let b = Builder::with_capacity(nodes + nodes / 4);
-        Pass { rules, b, simple, uses: Vec::with_capacity(nodes), fired, refused }
+        Pass { rules, b, replacements, uses: Vec::with_capacity(nodes), fired, refused }
     }
 
     fn run(mut self, graph: &Graph) -> Result<Round> {
@@ -265,17 +265,17 @@ impl<'r> Pass<'r> {
             new.push((id, node.outs.len()));
         }
         let outputs: Vec<Id> = graph.outputs().iter().map(|id| new_id(&new, *id)).collect();
-        let again = self.fewer_read(&outputs);
+        let again = self.refusal_is_lifted(&outputs);
         Ok(Round { graph: self.b.into_graph(&outputs)?, fired: self.fired, again })
     }
 
     /// Returns true if a value for which a rule was refused now has one reader.
-    fn fewer_read(&self, outputs: &[Id]) -> bool {
+    fn refusal_is_lifted(&self, outputs: &[Id]) -> bool {
         let refused = self.refused.borrow();
         if refused.is_empty() {
             return false;
         }
-        self.b.look(|nodes| {
+        self.b.with_nodes(|nodes| {
             let mut readers = vec![0usize; nodes.len()];
             outputs.iter().for_each(|id| readers[id.node as usize] += 1);
             for (at, node) in nodes.iter().enumerate().rev() {
@@ -294,43 +294,43 @@ impl<'r> Pass<'r> {
         if outs > 1 || depth > DEPTH {
             return Ok(own);
         }
-        if let Some(known) = self.simple.get(&at) {
+        if let Some(known) = self.replacements.get(&at) {
             return Ok(*known);
         }
-        let found = self.b.look(|nodes| {
-            let (seen, node) =
-                (GraphSoFar { nodes, uses: &self.uses, refused: &self.refused }, &nodes[at as usize]);
-            let ask = |(i, rule): (usize, &&Rule)| {
+        let found = self.b.with_nodes(|nodes| {
+            let (graph, node) =
+                (PartialGraph { nodes, uses: &self.uses, refused: &self.refused }, &nodes[at as usize]);
+            let try_rule = |(i, rule): (usize, &&Rule)| {
                 let expr = match rule.rewrite {
-                    Rewrite::Pattern(law) => law.rewrite(&seen, node),
-                    Rewrite::Function(rewrite) => rewrite(&seen, node),
+                    Rewrite::Pattern(law) => law.rewrite(&graph, node),
+                    Rewrite::Function(rewrite) => rewrite(&graph, node),
                 };
                 expr.map(|e| (i, e))
             };
-            self.rules.iter().enumerate().find_map(ask)
+            self.rules.iter().enumerate().find_map(try_rule)
         });
         let id = match found {
             None => own,
             Some((rule, expr)) => {
                 self.fired[rule] += 1;
                 let id = self.build_expr(expr, depth + 1)?;
-                let (is, must) = (self.b.aval(id), self.b.aval(own));
-                if is != must {
-                    let what = format!("rule `{}` gives {is} for {must}", self.rules[rule].name);
+                let (found, expected) = (self.b.aval(id), self.b.aval(own));
+                if found != expected {
+                    let what = format!("rule `{}` replaces {expected} by {found}", self.rules[rule].name);
                     return Err(Error::verify(what));
                 }
                 id
             }
         };
-        self.simple.insert(at, id);
+        self.replacements.insert(at, id);
         Ok(id)
     }
 
     /// Builds an expression. Rules are applied to each of its ops.
     fn build_expr(&mut self, expr: Expr, depth: usize) -> Result<Id> {
         let (op, ins) = match expr {
-            Expr::Is(id) => return Ok(id),
-            Expr::Of(op, ins) => (op, ins),
+            Expr::Value(id) => return Ok(id),
+            Expr::Apply(op, ins) => (op, ins),
         };
         let ins = ins.into_iter().map(|e| self.build_expr(e, depth)).collect::<Result<Vec<Id>>>()?;
         self.build(op, ins, depth)

@@ -2,7 +2,7 @@
 //! Each rule takes a movement of a movement, or one without effect, and returns the simpler expression.
 //! Rules for movements next to contractions are in `labels.rs`, rules for pad and concat in `pieces.rs`.
 
-use super::{Expr, GraphSoFar, Rule};
+use super::{Expr, PartialGraph, Rule};
 use gradus_ir::graph::Node;
 use gradus_ir::ops::Op;
 use gradus_ir::ops::movement::{Broadcast, Flip, Permute, Reshape, Slice};
@@ -30,17 +30,17 @@ pub(super) fn rules() -> Vec<Rule> {
 
 /// Matches a node and its operand if both are of the given op.
 macro_rules! two {
-    ($seen:ident, $node:ident, $kind:ident) => {{
+    ($graph:ident, $node:ident, $kind:ident) => {{
         let Op::$kind(outer) = &$node.op else { return None };
-        let below = $seen.node($node.ins[0]);
+        let below = $graph.node($node.ins[0]);
         let Op::$kind(inner) = &below.op else { return None };
         (outer, inner, below.ins[0])
     }};
 }
 
-fn identity(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn identity(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let &[x] = &node.ins[..] else { return None };
-    let from: &Aval = seen.aval(x);
+    let from: &Aval = graph.aval(x);
     let same = *from == node.outs[0];
     let stays = match &node.op {
         Op::Reshape(_) | Op::Broadcast(_) | Op::Concat(_) => same,
@@ -53,28 +53,28 @@ fn identity(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
         }
         _ => false,
     };
-    stays.then_some(Expr::Is(x))
+    stays.then_some(Expr::Value(x))
 }
 
-fn reshape_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
-    let (outer, _, x) = two!(seen, node, Reshape);
-    Some(Expr::Is(x).reshape(&outer.shape))
+fn reshape_twice(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
+    let (outer, _, x) = two!(graph, node, Reshape);
+    Some(Expr::Value(x).reshape(&outer.shape))
 }
 
-fn permute_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
-    let (outer, inner, x) = two!(seen, node, Permute);
+fn permute_twice(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
+    let (outer, inner, x) = two!(graph, node, Permute);
     let axes = outer.axes.iter().map(|&a| inner.axes[a]).collect();
-    Some(Expr::of(Permute { axes }, [Expr::Is(x)]))
+    Some(Expr::apply(Permute { axes }, [Expr::Value(x)]))
 }
 
-fn broadcast_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
-    let (outer, _, x) = two!(seen, node, Broadcast);
-    Some(Expr::of(Broadcast { shape: outer.shape.clone() }, [Expr::Is(x)]))
+fn broadcast_twice(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
+    let (outer, _, x) = two!(graph, node, Broadcast);
+    Some(Expr::apply(Broadcast { shape: outer.shape.clone() }, [Expr::Value(x)]))
 }
 
-fn slice_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
-    let (outer, inner, x) = two!(seen, node, Slice);
-    let shape = seen.shape(x);
+fn slice_twice(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
+    let (outer, inner, x) = two!(graph, node, Slice);
+    let shape = graph.shape(x);
     let mut both = Slice { start: vec![], stop: vec![], step: vec![] };
     for a in 0..shape.rank() {
         let out = node.outs[0].shape[a];
@@ -95,23 +95,23 @@ fn slice_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
         both.stop.push(stop);
         both.step.push(if out <= 1 { 1 } else { step });
     }
-    Some(Expr::of(both, [Expr::Is(x)]))
+    Some(Expr::apply(both, [Expr::Value(x)]))
 }
 
-fn flip_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
-    let (outer, inner, x) = two!(seen, node, Flip);
+fn flip_twice(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
+    let (outer, inner, x) = two!(graph, node, Flip);
     let rank = node.outs[0].rank();
     let axes = (0..rank).filter(|a| outer.axes.contains(a) != inner.axes.contains(a)).collect();
-    Some(Expr::of(Flip { axes }, [Expr::Is(x)]))
+    Some(Expr::apply(Flip { axes }, [Expr::Value(x)]))
 }
 
 /// Replaces a permute that moves only axes of extent 1 by a reshape, which is cheaper because it needs no strides.
-fn permute_of_ones(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn permute_of_ones(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let Op::Permute(p) = &node.op else { return None };
-    let shape = seen.shape(node.ins[0]);
+    let shape = graph.shape(node.ins[0]);
     let moving: Vec<usize> = p.axes.iter().copied().filter(|&a| shape[a] != 1).collect();
     let still = moving.is_sorted() && !p.axes.is_sorted();
-    still.then(|| Expr::of(Reshape { shape: node.outs[0].shape.clone() }, [Expr::Is(node.ins[0])]))
+    still.then(|| Expr::apply(Reshape { shape: node.outs[0].shape.clone() }, [Expr::Value(node.ins[0])]))
 }
 
 /// Returns the operand shape of a broadcast, without the operand axes that correspond to the result axes `lost`.

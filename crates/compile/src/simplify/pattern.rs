@@ -1,7 +1,7 @@
 //! Rewrite rules given as two terms: a pattern to match and its replacement. Takes a node; returns the replacement if
 //! the node matches. The rules themselves are in `algebra.rs`.
 
-use super::{Expr, GraphSoFar};
+use super::{Expr, PartialGraph};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::pointwise::Pointwise;
 use gradus_ir::ops::pointwise::table::{add, and, eq, mul, ne, or, xor};
@@ -14,12 +14,12 @@ pub(super) struct PatternRule {
     pub(super) name: &'static str,
     pub(super) exact: bool,
     pub(super) law: &'static str,
-    /// The pattern to match.
-    pub(super) find: Term,
+    /// The term to match.
+    pub(super) pattern: Term,
     /// Returns true for the dtypes for which the law holds; see [`deciding_dtype`].
-    pub(super) on: fn(DType) -> bool,
+    pub(super) dtypes: fn(DType) -> bool,
     /// The replacement.
-    pub(super) put: Term,
+    pub(super) replacement: Term,
 }
 
 /// A term. A pattern is a term to match; a replacement is a term to build.
@@ -47,51 +47,51 @@ static COMMUTATIVE: [&Pointwise; 7] = [&add, &mul, &and, &or, &xor, &eq, &ne];
 type Bound = [Option<Id>; 4];
 
 impl PatternRule {
-    pub(super) fn rewrite(&self, seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+    pub(super) fn rewrite(&self, graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
         let mut bound = Bound::default();
-        let applies =
-            matches_term(&self.find, seen, node, &mut bound) && (self.on)(deciding_dtype(seen, node)?);
-        applies.then(|| build(&self.put, node, &bound)).flatten()
+        let applies = matches_term(&self.pattern, graph, node, &mut bound)
+            && (self.dtypes)(deciding_dtype(graph, node)?);
+        applies.then(|| build(&self.replacement, node, &bound)).flatten()
     }
 }
 
 /// Returns the dtype that decides whether a rule applies: that of the first operand, or of the branches of a selection.
-fn deciding_dtype(seen: &GraphSoFar<'_>, node: &Node) -> Option<DType> {
+fn deciding_dtype(graph: &PartialGraph<'_>, node: &Node) -> Option<DType> {
     let at = matches!(node.op, Op::Select(_)) as usize;
-    node.ins.get(at).map(|id| seen.aval(*id).dtype)
+    node.ins.get(at).map(|id| graph.aval(*id).dtype)
 }
 
 /// Returns true if a node matches a term. Records in `bound` the values that `Term::Any` matches. After a failed match,
 /// `bound` is unspecified.
-fn matches_term(term: &Term, seen: &GraphSoFar<'_>, node: &Node, bound: &mut Bound) -> bool {
+fn matches_term(term: &Term, graph: &PartialGraph<'_>, node: &Node, bound: &mut Bound) -> bool {
     match (term, &node.op) {
         (Term::Apply(op, terms), Op::Map(Map(own))) if std::ptr::eq(*op, *own) => {
             let before = *bound;
-            if all(terms.iter(), seen, &node.ins, bound) {
+            if all(terms.iter(), graph, &node.ins, bound) {
                 return true;
             }
             *bound = before;
             COMMUTATIVE.iter().any(|c| std::ptr::eq(*c, *op))
-                && all(terms.iter().rev(), seen, &node.ins, bound)
+                && all(terms.iter().rev(), graph, &node.ins, bound)
         }
-        (Term::Choose(terms), Op::Select(_)) => all(terms.iter(), seen, &node.ins, bound),
+        (Term::Choose(terms), Op::Select(_)) => all(terms.iter(), graph, &node.ins, bound),
         _ => false,
     }
 }
 
 fn all(
     terms: impl Iterator<Item = &'static Term>,
-    seen: &GraphSoFar<'_>,
+    graph: &PartialGraph<'_>,
     ins: &[Id],
     bound: &mut Bound,
 ) -> bool {
     terms.zip(ins).all(|(term, &id)| match term {
         Term::Any(i) => *bound[*i].get_or_insert(id) == id,
-        Term::Num(v) => seen.splat(id).is_some_and(|s| match seen.aval(id).dtype.class() {
+        Term::Num(v) => graph.splat(id).is_some_and(|s| match graph.aval(id).dtype.class() {
             Class::Float => s.to_bits() == v.to_bits(),
             _ => s == *v,
         }),
-        _ => matches_term(term, seen, seen.node(id), bound),
+        _ => matches_term(term, graph, graph.node(id), bound),
     })
 }
 
@@ -99,9 +99,9 @@ fn all(
 fn build(term: &Term, node: &Node, bound: &Bound) -> Option<Expr> {
     let parts = |terms: &[Term]| terms.iter().map(|t| build(t, node, bound)).collect::<Option<Vec<Expr>>>();
     Some(match term {
-        Term::Any(i) => Expr::Is(bound[*i]?),
+        Term::Any(i) => Expr::Value(bound[*i]?),
         Term::Num(v) => Expr::full(&node.outs[0], *v),
-        Term::Apply(op, terms) => Expr::of(*op, parts(terms)?),
-        Term::Choose(terms) => Expr::of(Select {}, parts(terms)?),
+        Term::Apply(op, terms) => Expr::apply(*op, parts(terms)?),
+        Term::Choose(terms) => Expr::apply(Select {}, parts(terms)?),
     })
 }

@@ -4,7 +4,7 @@
 //! and products of floats depend on the order. A sum starts from 0, so the sum of one element is `x + 0`, not `x`.
 
 use super::movement::{repeats, unrepeated};
-use super::{Expr, GraphSoFar, Rule};
+use super::{Expr, PartialGraph, Rule};
 use gradus_ir::graph::Node;
 use gradus_ir::ops::pointwise::table::add;
 use gradus_ir::ops::reduce::{Max, Min, Prod, Sum};
@@ -36,10 +36,10 @@ fn parts(node: &Node) -> Option<(Combine, &[usize])> {
 
 fn reduce(combine: Combine, axes: Vec<usize>, x: Expr) -> Option<Expr> {
     Some(match combine {
-        Combine::Sum => Expr::of(Sum { axes }, [x]),
-        Combine::Prod => Expr::of(Prod { axes }, [x]),
-        Combine::Max => Expr::of(Max { axes }, [x]),
-        Combine::Min => Expr::of(Min { axes }, [x]),
+        Combine::Sum => Expr::apply(Sum { axes }, [x]),
+        Combine::Prod => Expr::apply(Prod { axes }, [x]),
+        Combine::Max => Expr::apply(Max { axes }, [x]),
+        Combine::Min => Expr::apply(Min { axes }, [x]),
         Combine::LogSumExp => return None,
     })
 }
@@ -58,14 +58,14 @@ fn renumbered(axes: &[usize], gone: &[usize]) -> Vec<usize> {
     axes.iter().filter(|a| !gone[**a]).map(|a| a - before[*a]).collect()
 }
 
-fn reduce_one(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn reduce_one(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let (combine, axes) = parts(node)?;
-    let shape = seen.shape(node.ins[0]);
+    let shape = graph.shape(node.ins[0]);
     let ones: Vec<usize> = axes.iter().copied().filter(|&a| shape[a] == 1).collect();
     if ones.is_empty() && !axes.is_empty() {
         return None;
     }
-    let x = Expr::Is(node.ins[0]).reshape(&shape.without(&ones));
+    let x = Expr::Value(node.ins[0]).reshape(&shape.without(&ones));
     let left = renumbered(axes, &ones);
     if !left.is_empty() {
         return reduce(combine, left, x);
@@ -76,20 +76,20 @@ fn reduce_one(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     if combine == Combine::Prod && out.dtype.is_complex() {
         return None;
     }
-    Some(if plain { x } else { Expr::of(&add, [x, Expr::full(out, 0.0)]) })
+    Some(if plain { x } else { Expr::apply(&add, [x, Expr::full(out, 0.0)]) })
 }
 
-fn reduce_repeated(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
+fn reduce_repeated(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
     let (combine, axes) = parts(node)?;
-    let below = seen.node(node.ins[0]);
+    let below = graph.node(node.ins[0]);
     let (Combine::Max | Combine::Min, Op::Broadcast(b)) = (combine, &below.op) else { return None };
-    let from = seen.shape(below.ins[0]);
+    let from = graph.shape(below.ins[0]);
     let gone: Vec<usize> =
         axes.iter().copied().filter(|&a| repeats(from, &b.shape, a) && b.shape[a] > 0).collect();
     if gone.is_empty() {
         return None;
     }
-    let x = Expr::Is(below.ins[0]).reshape(&unrepeated(from, &b.shape, &gone));
+    let x = Expr::Value(below.ins[0]).reshape(&unrepeated(from, &b.shape, &gone));
     let x = x.broadcast(&b.shape.without(&gone));
     let left = renumbered(axes, &gone);
     if left.is_empty() { Some(x) } else { reduce(combine, left, x) }
@@ -97,21 +97,21 @@ fn reduce_repeated(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
 
 /// Matches two nested reductions of one kind. Returns their combination, the axes of the operand that the outer one reduces
 /// and those that the inner one reduces, and the operand.
-fn both(seen: &GraphSoFar<'_>, node: &Node) -> Option<(Combine, Vec<usize>, Vec<usize>, Expr)> {
+fn nested(graph: &PartialGraph<'_>, node: &Node) -> Option<(Combine, Vec<usize>, Vec<usize>, Expr)> {
     let (combine, outer) = parts(node)?;
-    let below = seen.node(node.ins[0]);
+    let below = graph.node(node.ins[0]);
     let (same, inner) = parts(below)?;
-    let shape: &Shape = seen.shape(below.ins[0]);
+    let shape: &Shape = graph.shape(below.ins[0]);
     let gone = gradus_ir::axis_mask(inner, shape.rank());
     let kept: Vec<usize> = (0..shape.rank()).filter(|a| !gone[*a]).collect();
     let outer = outer.iter().map(|&a| kept[a]).collect();
-    (same == combine).then(|| (combine, outer, inner.to_vec(), Expr::Is(below.ins[0])))
+    (same == combine).then(|| (combine, outer, inner.to_vec(), Expr::Value(below.ins[0])))
 }
 
 /// Merges two reductions if the order of combination stays the same. One reduction combines elements in row-major order, and
 /// so do two nested ones if the inner one is over the last axes.
-fn reduce_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
-    let (combine, mut outer, inner, x) = both(seen, node)?;
+fn reduce_twice(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
+    let (combine, mut outer, inner, x) = nested(graph, node)?;
     let in_order = outer.iter().max() < inner.iter().min();
     let extreme = matches!(combine, Combine::Max | Combine::Min);
     if node.outs[0].dtype.class() > Class::Int && !(extreme && in_order) {
@@ -121,8 +121,8 @@ fn reduce_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     reduce(combine, outer, x)
 }
 
-fn sum_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
-    let (combine, mut outer, inner, x) = both(seen, node)?;
+fn sum_twice(graph: &PartialGraph<'_>, node: &Node) -> Option<Expr> {
+    let (combine, mut outer, inner, x) = nested(graph, node)?;
     outer.extend(inner);
     reduce(combine, outer, x)
 }

@@ -23,7 +23,7 @@ pub(super) fn slice(plan: &mut Plan, limits: &Slices, shared: usize, align: usiz
     while at < plan.steps.len() {
         if let Some(parts) = parts(plan, at, limits.fewest, shared) {
             let steps = gather_nests(plan, at, parts, shared);
-            let sums = best(plan, &users, steps, parts, limits);
+            let sums = longest_run(plan, &users, steps, parts, limits);
             if let Some((run, step)) =
                 sums.and_then(|run| emit_slices(plan, &run, align).map(|step| (run, step)))
             {
@@ -90,7 +90,13 @@ fn gather_nests(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Rang
 }
 
 /// Returns the longest run among these steps that can be sliced.
-fn best(plan: &Plan, users: &Users, steps: Range<usize>, parts: usize, limits: &Slices) -> Option<Run> {
+fn longest_run(
+    plan: &Plan,
+    users: &Users,
+    steps: Range<usize>,
+    parts: usize,
+    limits: &Slices,
+) -> Option<Run> {
     let lengths = (2..=steps.len()).rev();
     let mut ranges = lengths.flat_map(|n| (steps.start..=steps.end - n).map(move |s| s..s + n));
     let step_uses = StepUses::new(plan, users, limits);

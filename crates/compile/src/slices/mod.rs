@@ -174,7 +174,7 @@ struct Use {
     buffer: usize,
     write: bool,
     /// If true, its slices are contiguous, and each is used by its own index alone.
-    natural: bool,
+    contiguous: bool,
     /// If true, a stride from slice to slice is negative.
     backwards: bool,
 }
@@ -208,16 +208,16 @@ impl<'a> StepUses<'a> {
     fn uses_of(&self, step: &Step, extents: &[usize]) -> Used {
         let slices: usize = extents.iter().product();
         let mut uses = Vec::new();
-        let mut note = |m: SlicedAccess<'_>| {
+        let mut record = |m: SlicedAccess<'_>| {
             let each = self.plan.buffers[m.buffer].numel / slices;
             let strides = Layout::row_major(&[extents, &[each]].concat()).strides;
             let inside = m.within.is_some_and(|(low, high)| low >= 0 && high < each as i64);
-            let natural = inside && m.along == &strides[..extents.len()];
+            let contiguous = inside && m.along == &strides[..extents.len()];
             let backwards = m.along.iter().any(|s| *s < 0);
-            uses.push(Use { buffer: m.buffer, write: m.write, natural, backwards });
+            uses.push(Use { buffer: m.buffer, write: m.write, contiguous, backwards });
             m.buffer
         };
-        sliced(step, extents, &mut note)?;
+        sliced(step, extents, &mut record)?;
         Some(uses.into())
     }
 }
@@ -230,7 +230,7 @@ fn run(step_uses: &StepUses<'_>, steps: Range<usize>, extents: &[usize]) -> Opti
     let mut backwards = false;
     for step in steps.clone() {
         for one in step_uses.uses(step, extents)?.iter() {
-            if !one.natural {
+            if !one.contiguous {
                 scattered.insert(one.buffer);
             }
             backwards |= one.backwards;

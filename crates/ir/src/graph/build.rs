@@ -19,7 +19,7 @@ pub struct Builder(Mutex<State>);
 struct State {
     nodes: Vec<Node>,
     /// Nodes by the hash of op and operands. On a collision the node is stored under the next free key.
-    known: HashMap<u64, u32, BuildHasherDefault<Hashed>>,
+    known: HashMap<u64, u32, BuildHasherDefault<IdentityHasher>>,
     /// Names of inputs, each with the lowest number that may still be appended to make a new name.
     names: HashMap<String, usize>,
     inputs: Vec<(String, Id)>,
@@ -31,9 +31,9 @@ struct State {
 
 /// A hasher for keys that are hashes already.
 #[derive(Default)]
-struct Hashed(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for Hashed {
+impl Hasher for IdentityHasher {
     fn write(&mut self, _: &[u8]) {}
 
     fn write_u64(&mut self, hash: u64) {
@@ -209,7 +209,7 @@ impl Builder {
 
     /// Calls `read` with the nodes added so far. `read` must not add nodes, because the builder is locked
     /// during the call.
-    pub fn look<R>(&self, read: impl FnOnce(&[Node]) -> R) -> R {
+    pub fn with_nodes<R>(&self, read: impl FnOnce(&[Node]) -> R) -> R {
         read(&self.state().nodes)
     }
 
@@ -355,7 +355,7 @@ impl Builder {
         graph_of(nodes, &live, s.inputs, outputs)
     }
 
-    /// Returns the value of all elements, if `id` is a constant or broadcast constant with equal elements.
+    /// Returns the value of all elements, if `id` is a constant with equal elements, also one that is broadcast or reshaped.
     pub fn splat(&self, id: Id) -> Option<f64> {
         let s = self.state();
         let mut node = s.nodes.get(id.node as usize)?;

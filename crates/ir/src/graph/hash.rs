@@ -69,7 +69,8 @@ impl Hasher for StableHasher {
     }
 }
 
-/// Hashes type and bits; all NaNs are equal. The `Hash` of a shape would write machine words, whose width differs.
+/// Hashes the type as text, and the bits of the elements; all NaNs are equal. The `Hash` of a shape is not used, because
+/// it writes machine words, whose width depends on the platform.
 fn literal_hash(l: &Literal, h: &mut StableHasher) {
     let float = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
     h.write(l.aval().to_string().as_bytes());

@@ -9,7 +9,7 @@ use std::ops::AddAssign;
 /// Counts over a graph. They saturate rather than overflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Number of nodes, including those of nested graphs, each counted once.
+    /// Number of nodes, including those of nested graphs. The body of a loop counts once, not once per iteration.
     pub nodes: u64,
     /// Arithmetic operations: one per element of a pointwise op, one per element combined by a reduction, two per
     /// product of a contraction or convolution. Movement, sorting and external routines count as none.

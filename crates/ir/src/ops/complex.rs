@@ -4,7 +4,7 @@
 use super::*;
 use crate::{DType, message, op_struct};
 
-fn part(ins: &[Aval]) -> Result<Vec<Aval>> {
+fn infer_part(ins: &[Aval]) -> Result<Vec<Aval>> {
     arity(ins, 1)?;
     if !ins[0].dtype.is_complex() {
         return Err(Error::dtype(ins[0].dtype, message!("it takes ", &[DType::C64, DType::C128][..])));
@@ -19,7 +19,7 @@ op_struct! {
 
 impl Primitive for Re {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
-        part(ins)
+        infer_part(ins)
     }
     fn derivative(&self) -> Derivative {
         Derivative::Linear(Operands::All)
@@ -42,7 +42,7 @@ op_struct! {
 
 impl Primitive for Im {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
-        part(ins)
+        infer_part(ins)
     }
     fn derivative(&self) -> Derivative {
         Derivative::Linear(Operands::All)
@@ -65,7 +65,7 @@ op_struct! {
 
 impl Primitive for Conj {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
-        part(ins)?;
+        infer_part(ins)?;
         Ok(ins.to_vec())
     }
     fn derivative(&self) -> Derivative {

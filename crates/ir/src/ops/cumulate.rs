@@ -8,7 +8,7 @@ use crate::{DType, Shape, op_struct};
 op_struct! {
     /// Running combination along an axis: `sum`, `prod`, `max`, `min` or `logsumexp`. Element `i` of the result includes
     /// element `i` of the operand. If running maxima (or minima) are equal, the latest one gets the derivative; NaN counts
-    /// as the extreme. A running log-sum-exp has no derivative while it is minus infinity.
+    /// as the extreme. The derivative of a running log-sum-exp is 0 while it is minus infinity.
     pub struct Cumulate = "cumulate" {
         /// The function that combines elements.
         combine: Combine,
@@ -80,8 +80,8 @@ impl Primitive for Cumulate {
         let Some(t) = tangents[0] else { return vec![None] };
         let (x, y) = (rule.ins[0], rule.outs[0]);
         vec![Some(match self.combine {
-            Combine::Max | Combine::Min => self.follow(x, y, t),
-            _ => self.weigh(x, y, t),
+            Combine::Max | Combine::Min => self.extreme_tangent(x, y, t),
+            _ => self.weighted_tangent(x, y, t),
         })]
     }
 
@@ -100,7 +100,7 @@ impl Primitive for Cumulate {
 
 impl Cumulate {
     /// Takes the tangents from the index where each running extreme was last attained.
-    fn follow<'g>(&self, x: Var<'g>, y: Var<'g>, t: Var<'g>) -> Var<'g> {
+    fn extreme_tangent<'g>(&self, x: Var<'g>, y: Var<'g>, t: Var<'g>) -> Var<'g> {
         let index = x.builder().iota(DType::I64, x.shape(), self.axis);
         let none = index.full_like(if self.reverse { i64::MAX as f64 } else { -1.0 });
         let combine = if self.reverse { Combine::Min } else { Combine::Max };
@@ -113,7 +113,7 @@ impl Cumulate {
 
     /// Computes `t_i = Σ_j w_ij t_j` with each weight computed separately, so that zeros (products) and large ranges
     /// (log-sum-exp) are exact. This takes n² weights along the axis.
-    fn weigh<'g>(&self, x: Var<'g>, y: Var<'g>, t: Var<'g>) -> Var<'g> {
+    fn weighted_tangent<'g>(&self, x: Var<'g>, y: Var<'g>, t: Var<'g>) -> Var<'g> {
         let (b, shape, axis) = (x.builder(), x.shape(), self.axis);
         let n = shape[axis];
         // Axis `axis` is j (the source), axis `axis + 1` is i (the result).

@@ -6,7 +6,7 @@ use crate::{Literal, Result};
 use std::sync::Arc;
 
 impl Form {
-    /// Returns the form of an op that only this function describes.
+    /// Returns the form of an op that devices do not recognise: they call `reference`.
     pub fn external(reference: impl Fn(&[Literal]) -> Result<Vec<Literal>> + Send + Sync + 'static) -> Form {
         Form::External { kind: External::Other, reference: Arc::new(reference) }
     }
@@ -15,9 +15,9 @@ impl Form {
 /// The function that an external routine computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum External {
-    /// The factorisation of matrices.
+    /// A factorisation of matrices, or another function of them.
     Matrix(linalg::Factorisation),
-    /// A function that only its definition describes.
+    /// A function that devices do not recognise: they call its definition.
     Other,
 }
 

@@ -75,7 +75,7 @@ impl Fft {
 const UNSTOPPABLE: usize = 1 << 14;
 
 /// Elements that a simple loop processes between two polls.
-const ASK_EVERY: usize = 1 << 16;
+const POLL_INTERVAL: usize = 1 << 16;
 
 /// The algorithm for a transform of some extent. Long transforms are composed of short ones, so that they can be
 /// stopped in between.
@@ -133,7 +133,7 @@ impl Plan {
         let long = (2 * n - 1).next_power_of_two();
         let (mut chirp, mut kernel) = (Vec::with_capacity(n), stop::filled(long, C::ZERO)?);
         for k in 0..n {
-            if k % ASK_EVERY == 0 {
+            if k % POLL_INTERVAL == 0 {
                 stop::poll()?;
             }
             let root = roots.at((k as u128 * k as u128 % (2 * n) as u128) as usize);
@@ -169,17 +169,17 @@ impl Plan {
             Plan::Split { rows, columns, roots } => {
                 let (r, c) = (rows.len(), columns.len());
                 let mut other = stop::filled(r * c, C::ZERO)?;
-                for whole in data.chunks_exact_mut(r * c) {
-                    transpose(whole, &mut other, c)?;
+                for block in data.chunks_exact_mut(r * c) {
+                    transpose(block, &mut other, c)?;
                     rows.run(&mut other)?;
                     for (t, row) in other.chunks_exact_mut(r).enumerate() {
                         stop::poll()?;
                         row.iter_mut().enumerate().for_each(|(k, z)| *z *= roots.at(t * k));
                     }
-                    transpose(&other, whole, r)?;
-                    columns.run(whole)?;
-                    transpose(whole, &mut other, c)?;
-                    for (to, from) in whole.chunks_mut(ASK_EVERY).zip(other.chunks(ASK_EVERY)) {
+                    transpose(&other, block, r)?;
+                    columns.run(block)?;
+                    transpose(block, &mut other, c)?;
+                    for (to, from) in block.chunks_mut(POLL_INTERVAL).zip(other.chunks(POLL_INTERVAL)) {
                         stop::poll()?;
                         to.copy_from_slice(from);
                     }
@@ -187,17 +187,17 @@ impl Plan {
             }
             Plan::Chirp { chirp, kernel, forward, inverse } => {
                 let mut long = stop::filled(kernel.len(), C::ZERO)?;
-                for whole in data.chunks_exact_mut(chirp.len()) {
-                    let (start, rest) = long.split_at_mut(whole.len());
-                    combine(start, whole, chirp, |_, x, w| x * w)?;
-                    for some in rest.chunks_mut(ASK_EVERY) {
+                for block in data.chunks_exact_mut(chirp.len()) {
+                    let (start, rest) = long.split_at_mut(block.len());
+                    combine(start, block, chirp, |_, x, w| x * w)?;
+                    for some in rest.chunks_mut(POLL_INTERVAL) {
                         stop::poll()?;
                         some.fill(C::ZERO);
                     }
                     forward.run(&mut long)?;
                     combine(&mut long, kernel, kernel, |z, k, _| z * k)?;
                     inverse.run(&mut long)?;
-                    combine(whole, &long, chirp, |_, z, w| z * w)?;
+                    combine(block, &long, chirp, |_, z, w| z * w)?;
                 }
             }
         }
@@ -207,7 +207,8 @@ impl Plan {
 
 /// Replaces each element of `to` by `f` of it and the elements of `a` and `b` at the same index.
 fn combine(to: &mut [C], a: &[C], b: &[C], f: impl Fn(C, C, C) -> C) -> Result<()> {
-    for (to, (a, b)) in to.chunks_mut(ASK_EVERY).zip(a.chunks(ASK_EVERY).zip(b.chunks(ASK_EVERY))) {
+    for (to, (a, b)) in to.chunks_mut(POLL_INTERVAL).zip(a.chunks(POLL_INTERVAL).zip(b.chunks(POLL_INTERVAL)))
+    {
         stop::poll()?;
         to.iter_mut().zip(a.iter().zip(b)).for_each(|(z, (a, b))| *z = f(*z, *a, *b));
     }

@@ -122,18 +122,19 @@ fn split_batch<'g>(x: Var<'g>, shape: &Shape, axis: usize) -> Var<'g> {
 /// it before the axis is merged into a larger one: the sum is out of range for every axis, and [`Error::index`] decodes
 /// the original index and extent from it.
 pub fn out_of_range_marker(extent: usize) -> i64 {
-    NOWHERE + ((extent as i64).min(FAR - 1) << 31)
+    MARKER_BASE + ((extent as i64).min(MARKER_LIMIT - 1) << 31)
 }
 
-/// The base of markers, far below every valid index. A marker adds the extent times 2³¹ and the index to it.
-const NOWHERE: i64 = -(1 << 62);
+/// The base of markers, far below every valid index. A marker is this number plus the extent times 2³¹; the
+/// caller adds it to the index.
+const MARKER_BASE: i64 = -(1 << 62);
 /// Limit of the indices and extents that a marker can encode.
-const FAR: i64 = 1 << 30;
+const MARKER_LIMIT: i64 = 1 << 30;
 
 /// Returns the index and extent of which [`out_of_range_marker`] has made this index; `None` for any other index.
 pub(crate) fn decode_marker(index: i64) -> Option<(i64, usize)> {
-    let both = index.checked_sub(NOWHERE).filter(|_| index < NOWHERE / 2)?;
-    let extent = (both + FAR) >> 31;
+    let both = index.checked_sub(MARKER_BASE).filter(|_| index < MARKER_BASE / 2)?;
+    let extent = (both + MARKER_LIMIT) >> 31;
     Some((both - (extent << 31), usize::try_from(extent).ok()?))
 }
 
@@ -143,7 +144,7 @@ fn offset_by_batch(index: Var<'_>, extent: usize) -> Var<'_> {
     let index = index.to(DType::I64);
     let own = index + index.builder().iota(DType::I64, index.shape(), 0) * extent as f64;
     let inside = index.ge(index.full_like(0.0)).and(index.lt(index.full_like(extent as f64)));
-    let known = index.lt(index.full_like((NOWHERE / 2) as f64));
+    let known = index.lt(index.full_like((MARKER_BASE / 2) as f64));
     inside.select(own, known.select(index, index + index.full_like(out_of_range_marker(extent) as f64)))
 }
 

@@ -1,7 +1,7 @@
 //! The catalog: the trait by which a primitive describes itself, and the list of all primitives.
 //!
 //! All passes walk this list. A pointwise op is one block in `pointwise/`, a structural op one file here and one name
-//! in `catalog!`. Composites are functions over tensors, in another crate.
+//! in `catalog!`. Composites are functions over tensors, in `gradus-tensor`.
 
 pub mod bitcast;
 pub mod call;
@@ -208,7 +208,7 @@ impl<'g> Batch<'_, 'g> {
     }
 }
 
-/// Axis numbers after a new first axis is inserted.
+/// Returns the numbers of axes after a new first axis is inserted.
 fn shifted(axes: &[usize]) -> Vec<usize> {
     axes.iter().map(|a| a + 1).collect()
 }
@@ -481,7 +481,7 @@ macro_rules! catalog {
             /// Returns the declaration of the op.
             pub fn def(&self) -> &dyn Primitive {
                 match self {
-                    Op::Map(row) => row,
+                    Op::Map(map) => map,
                     $(Op::$name(op) => op,)*
                     Op::User(user) => &*user.0,
                 }
@@ -490,7 +490,7 @@ macro_rules! catalog {
             /// Builds the op with this name and these attributes.
             pub fn parse(name: &str, attrs: &dyn Fn(&str) -> Option<Attr>) -> Option<Op> {
                 $(if name == <$module::$name as Declared>::NAME { return $module::$name::from_attrs(attrs).map(Op::$name); })*
-                if let Some(row) = pointwise::find(name) { return Some(Op::Map(Map(row))); }
+                if let Some(op) = pointwise::find(name) { return Some(Op::Map(Map(op))); }
                 registry::parse(name, attrs)
             }
 

@@ -308,10 +308,10 @@ impl Primitive for Pad {
                 .saturating_sub(1)
                 .checked_mul(self.interior[a])
                 .and_then(|n| n.checked_add(shape[a]));
-            // Far beyond any extent, and small enough that no sum of an index and a padding overflows.
-            let sane = self.low[a].unsigned_abs().max(self.high[a].unsigned_abs()) < 1 << 61;
+            // Rejects padding of 2⁶¹ and more: smaller padding added to an index cannot overflow.
+            let small = self.low[a].unsigned_abs().max(self.high[a].unsigned_abs()) < 1 << 61;
             let total = inner
-                .filter(|_| sane)
+                .filter(|_| small)
                 .and_then(|n| i64::try_from(n).ok())
                 .and_then(|n| n.checked_add(self.low[a])?.checked_add(self.high[a]));
             total.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {
@@ -328,11 +328,11 @@ impl Primitive for Pad {
     // Undo each part: crop the padding, restore cropped elements as zeros, then take every (interior+1)-th.
     fn transpose<'g>(&self, rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         let negate = |v: &[i64]| v.iter().map(|x| -x).collect::<Vec<_>>();
-        let whole = ct.pad(negate(&self.low), negate(&self.high), vec![0; self.low.len()]);
-        let (shape, to) = (whole.shape(), rule.ins[0].shape());
+        let uncropped = ct.pad(negate(&self.low), negate(&self.high), vec![0; self.low.len()]);
+        let (shape, to) = (uncropped.shape(), rule.ins[0].shape());
         let stop = (0..to.rank()).map(|a| if to[a] == 0 { 0 } else { shape[a] }).collect();
         let step = self.interior.iter().map(|&i| i + 1).collect();
-        Some(ct.builder().apply1(Slice { start: vec![0; to.rank()], stop, step }, &[whole]))
+        Some(ct.builder().apply1(Slice { start: vec![0; to.rank()], stop, step }, &[uncropped]))
     }
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
         let (low, high, interior) =

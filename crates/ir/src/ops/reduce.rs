@@ -4,7 +4,12 @@
 use super::*;
 use crate::{Class, DType, op_struct};
 
-fn reduced(ins: &[Aval], axes: &[usize], takes: impl Fn(DType) -> bool, fits: &str) -> Result<Vec<Aval>> {
+fn infer_reduction(
+    ins: &[Aval],
+    axes: &[usize],
+    takes: impl Fn(DType) -> bool,
+    fits: &str,
+) -> Result<Vec<Aval>> {
     arity(ins, 1)?;
     check_axes(axes, ins[0].rank())?;
     if !takes(ins[0].dtype) {
@@ -23,7 +28,12 @@ op_struct! {
 
 impl Primitive for Sum {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
-        reduced(ins, &self.axes, |d| d != DType::Bool, "it takes numbers (cast to an integer to count)")
+        infer_reduction(
+            ins,
+            &self.axes,
+            |d| d != DType::Bool,
+            "it takes numbers (cast to an integer to count)",
+        )
     }
     fn derivative(&self) -> Derivative {
         Derivative::Linear(Operands::All)
@@ -52,7 +62,12 @@ op_struct! {
 
 impl Primitive for Prod {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
-        reduced(ins, &self.axes, |d| d != DType::Bool, "it takes numbers; `all` and `any` reduce booleans")
+        infer_reduction(
+            ins,
+            &self.axes,
+            |d| d != DType::Bool,
+            "it takes numbers; `all` and `any` reduce booleans",
+        )
     }
     fn derivative(&self) -> Derivative {
         Derivative::Jvp
@@ -107,7 +122,7 @@ op_struct! {
 
 impl Primitive for Max {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
-        reduced(ins, &self.axes, |d| !d.is_complex(), "complex numbers have no order")
+        infer_reduction(ins, &self.axes, |d| !d.is_complex(), "complex numbers have no order")
     }
     fn derivative(&self) -> Derivative {
         Derivative::Jvp
@@ -134,7 +149,7 @@ op_struct! {
 
 impl Primitive for Min {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
-        reduced(ins, &self.axes, |d| !d.is_complex(), "complex numbers have no order")
+        infer_reduction(ins, &self.axes, |d| !d.is_complex(), "complex numbers have no order")
     }
     fn derivative(&self) -> Derivative {
         Derivative::Jvp
@@ -150,7 +165,7 @@ impl Primitive for Min {
     }
 }
 
-fn position(ins: &[Aval], axis: usize) -> Result<Vec<Aval>> {
+fn infer_arg_reduction(ins: &[Aval], axis: usize) -> Result<Vec<Aval>> {
     arity(ins, 1)?;
     check_axes(&[axis], ins[0].rank())?;
     if ins[0].dtype.class() == Class::Complex {
@@ -174,7 +189,7 @@ macro_rules! arg_reduce {
 
         impl Primitive for $name {
             fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
-                position(ins, self.axis)
+                infer_arg_reduction(ins, self.axis)
             }
             fn derivative(&self) -> Derivative {
                 Derivative::Zero

@@ -2,8 +2,8 @@
 //! Takes shared values, initial carries and stacked inputs; returns final carries and stacked outputs.
 //! Its values are computed in `reference/control.rs`, and gradients of shared values in `sums.rs`.
 
-use super::sums::{LoopResults, Steps, Sum, inline_products, same};
-use super::switch::{avals, build, full, spread_derivatives};
+use super::sums::{LoopResults, Sum, SumPlanner, inline_products, invariants};
+use super::switch::{avals, build, or_zeros, spread_derivatives};
 use super::*;
 use crate::graph::Id;
 use crate::transform::{jvp_into, vjp_into, vmap_into};
@@ -43,7 +43,7 @@ fn slice_of(stack: &Aval) -> Aval {
 }
 
 /// Returns the number of differentiable values.
-fn differentiable(types: &[Aval]) -> usize {
+fn count_differentiable(types: &[Aval]) -> usize {
     types.iter().filter(|a| a.dtype.is_differentiable()).count()
 }
 
@@ -112,7 +112,7 @@ impl Primitive for Scan {
         let (ds, dc, dx) = self.split(tangents);
         let (shared, carries, xs) = self.split(rule.ins);
         let side =
-            |values: &[Var<'g>], ds: &[Option<Var<'g>>]| [values, &full(b, &avals(values), ds)].concat();
+            |values: &[Var<'g>], ds: &[Option<Var<'g>>]| [values, &or_zeros(b, &avals(values), ds)].concat();
         let (shared, carries, xs) = (side(shared, ds), side(carries, dc), side(xs, dx));
         let operands = [&shared[..], &carries, &xs].concat();
         let types: Vec<Aval> = avals(&shared)
@@ -128,17 +128,17 @@ impl Primitive for Scan {
             for part in [ts, tc, tx] {
                 primals.extend(&ins[at..at + part.len()]);
                 at += part.len();
-                let n = differentiable(part);
+                let n = count_differentiable(part);
                 dots.extend(spread_derivatives(part, ins[at..at + n].iter().copied()));
                 at += n;
             }
             let (outs, touts) = jvp_into(r, &self.body, &primals, &dots);
             let ((c, y), (dc, dy)) = (outs.split_at(self.carries), touts.split_at(self.carries));
-            [c, &full(r, oc, dc), y, &full(r, oy, dy)].concat()
+            [c, &or_zeros(r, oc, dc), y, &or_zeros(r, oy, dy)].concat()
         });
         let found = self.apply(b, body, (shared.len(), carries.len()), &operands);
         // Final carries, their tangents, outputs, their tangents.
-        let (nc, ny) = (differentiable(oc), differentiable(oy));
+        let (nc, ny) = (count_differentiable(oc), count_differentiable(oy));
         let part =
             |from: usize, n: usize| found.get(from..from + n).map_or_else(Vec::new, <[Var<'g>]>::to_vec);
         let dc = part(oc.len(), nc);
@@ -164,8 +164,8 @@ impl Primitive for Scan {
         // sum over iterations.
         let (ct_carries, ct_ys) = cts.split_at(self.carries);
         let stacks: Vec<Aval> = oy.iter().map(|y| stacked(y, self.length)).collect();
-        let first = full(b, oc, ct_carries);
-        let ct_ys = full(b, &stacks, ct_ys);
+        let first = or_zeros(b, oc, ct_carries);
+        let ct_ys = or_zeros(b, &stacks, ct_ys);
         let inputs = [kept, xs, &ct_ys].concat();
         let slices: Vec<Aval> = avals(&inputs).iter().map(slice_of).collect();
         let (n, m) = (shared.len(), first.len());
@@ -194,7 +194,7 @@ impl Primitive for Scan {
             let (gs, gc, gx) = self.split(&grads);
             reached = gs.iter().map(Option::is_some).collect();
             let gs: Vec<Var<'_>> = gs.iter().flatten().copied().collect();
-            [full(r, tc, gc), gs, full(r, tx, gx)].concat()
+            [or_zeros(r, tc, gc), gs, or_zeros(r, tx, gx)].concat()
         });
         let s = reached.iter().filter(|r| **r).count();
         let step = match step.and_then(|step| inline_products(&step, m..m + s)) {
@@ -205,10 +205,10 @@ impl Primitive for Scan {
             }
         };
         let outs = step.outputs();
-        let mut steps = Steps::new(&step, n, n + m, &outs[m + s..]);
-        let sums: Vec<Sum> = outs[m..m + s].iter().map(|id| steps.sum(*id)).collect();
-        let (kept, mut carried) = (steps.kept, Vec::new());
-        sums.iter().for_each(|sum| sum.in_carries(&mut carried));
+        let mut planner = SumPlanner::new(&step, n, n + m, &outs[m + s..]);
+        let sums: Vec<Sum> = outs[m..m + s].iter().map(|id| planner.sum(*id)).collect();
+        let (kept, mut carried) = (planner.kept, Vec::new());
+        sums.iter().for_each(|sum| sum.collect_carried(&mut carried));
         let zeros: Vec<Var<'g>> = carried.iter().map(|id| b.zeros(step.aval(*id))).collect();
         let carries = [&first[..], &zeros].concat();
         let types = [avals(shared), avals(&carries), slices].concat();
@@ -224,18 +224,18 @@ impl Primitive for Scan {
         let found = back.apply(b, body, (n, carries.len()), &[shared, &carries, &inputs].concat());
         let at = |i: usize| found.get(i).copied().unwrap_or(found[0]);
         let index_of = |list: &[Id], id: Id| list.iter().position(|other| *other == id).unwrap_or_default();
-        let outside = same(b, &step, shared, &sums);
+        let outside = invariants(b, &step, shared, &sums);
         let after = LoopResults {
             carried: &|id| at(m + index_of(&carried, id)),
             stack: &|id| match index_of(&kept, id) {
                 i if i < inputs.len() => inputs[i],
                 i => at(carries.len() + i - inputs.len()),
             },
-            same: &|id| outside[id.node as usize][id.out as usize],
+            invariant: &|id| outside[id.node as usize][id.out as usize],
         };
         let mut sums = sums.iter().map(|sum| sum.build(b, &after));
         let gs = reached.iter().map(|r| if *r { sums.next() } else { None }).collect();
-        let gx = (0..differentiable(tx)).map(|i| at(carries.len() + i));
+        let gx = (0..count_differentiable(tx)).map(|i| at(carries.len() + i));
         [gs, spread_derivatives(tc, (0..m).map(at)), spread_derivatives(tx, gx)].concat()
     }
 

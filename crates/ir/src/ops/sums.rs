@@ -17,7 +17,7 @@ pub(super) struct LoopResults<'a, 'g> {
     /// Values kept for all iterations, stacked along a leading axis.
     pub(super) stack: &'a dyn Fn(Id) -> Var<'g>,
     /// Values that are the same in all iterations.
-    pub(super) same: &'a dyn Fn(Id) -> Var<'g>,
+    pub(super) invariant: &'a dyn Fn(Id) -> Var<'g>,
 }
 
 /// The computation of the sum of a value over all iterations.
@@ -28,14 +28,14 @@ pub(super) enum Sum {
     /// One contraction of stacked values after the loop.
     Product(Dot, [Id; 2]),
     /// An op that is linear in the sums of some operands; the others are the same in all iterations.
-    Of(Op, Vec<Sum>),
+    Linear(Op, Vec<Sum>),
     /// A value that is the same in all iterations.
-    Same(Id),
+    Invariant(Id),
 }
 
-/// The body of a loop as a graph whose first inputs are shared by all iterations, and the values that the loop
-/// stacks.
-pub(super) struct Steps<'a> {
+/// Decides how to compute sums over the iterations of a loop. Holds the body of the loop, a graph whose first inputs
+/// are shared by all iterations, and the values that the loop stacks.
+pub(super) struct SumPlanner<'a> {
     graph: &'a Graph,
     /// True for each node that may differ between iterations.
     varies: Vec<bool>,
@@ -45,10 +45,10 @@ pub(super) struct Steps<'a> {
     left: usize,
 }
 
-impl<'a> Steps<'a> {
+impl<'a> SumPlanner<'a> {
     /// Finds the nodes that differ between iterations. `kept` are outputs of the graph that the loop stacks,
     /// in addition to the inputs from `slices` on.
-    pub(super) fn new(graph: &'a Graph, shared: usize, slices: usize, kept: &[Id]) -> Steps<'a> {
+    pub(super) fn new(graph: &'a Graph, shared: usize, slices: usize, kept: &[Id]) -> SumPlanner<'a> {
         let mut varies = Vec::with_capacity(graph.nodes().len());
         for node in graph.nodes() {
             varies.push(match &node.op {
@@ -59,7 +59,7 @@ impl<'a> Steps<'a> {
         let inputs = graph.inputs()[slices..].iter().map(|(_, id)| *id);
         let kept: Vec<Id> = inputs.chain(kept.iter().copied()).collect();
         let left = kept.iter().map(|id| graph.aval(*id).shape.numel()).sum();
-        Steps { graph, varies, kept, left }
+        SumPlanner { graph, varies, kept, left }
     }
 
     fn numel(&self, id: Id) -> usize {
@@ -89,10 +89,10 @@ impl<'a> Steps<'a> {
             return None;
         }
         let used = |c: char| [&dot.lhs, &dot.rhs, &dot.out].iter().any(|l| l.contains(c));
-        let step = ('a'..='z').chain('A'..='Z').chain('\u{100}'..).find(|c| !used(*c))?;
+        let label = ('a'..='z').chain('A'..='Z').chain('\u{100}'..).find(|c| !used(*c))?;
         self.left -= size;
         self.kept.extend(new);
-        let all = |labels: &str| format!("{step}{labels}");
+        let all = |labels: &str| format!("{label}{labels}");
         Some(Sum::Product(Dot::new(all(&dot.lhs), all(&dot.rhs), dot.out.clone()), factors))
     }
 
@@ -110,14 +110,15 @@ impl<'a> Steps<'a> {
             return None;
         }
         let before = (self.kept.len(), self.left);
-        let operand = |id: &Id| if self.varies[id.node as usize] { self.sum(*id) } else { Sum::Same(*id) };
+        let operand =
+            |id: &Id| if self.varies[id.node as usize] { self.sum(*id) } else { Sum::Invariant(*id) };
         let operands: Vec<Sum> = node.ins.iter().map(operand).collect();
         // The sums of the operands must not be larger in total than the sum of the value. If they are equally large,
         // at least one must be a product.
         let carried: usize = operands.iter().map(|s| self.carried(s)).sum();
         let any_product = operands.iter().any(Sum::has_product);
         if carried < self.numel(id) || carried == self.numel(id) && any_product {
-            return Some(Sum::Of(node.op.clone(), operands));
+            return Some(Sum::Linear(node.op.clone(), operands));
         }
         self.kept.truncate(before.0);
         self.left = before.1;
@@ -127,18 +128,18 @@ impl<'a> Steps<'a> {
     fn carried(&self, sum: &Sum) -> usize {
         match sum {
             Sum::Carried(id) => self.numel(*id),
-            Sum::Product(..) | Sum::Same(_) => 0,
-            Sum::Of(_, operands) => operands.iter().map(|s| self.carried(s)).sum(),
+            Sum::Product(..) | Sum::Invariant(_) => 0,
+            Sum::Linear(_, operands) => operands.iter().map(|s| self.carried(s)).sum(),
         }
     }
 }
 
 impl Sum {
     /// Collects the values accumulated in carries.
-    pub(super) fn in_carries(&self, to: &mut Vec<Id>) {
+    pub(super) fn collect_carried(&self, to: &mut Vec<Id>) {
         match self {
             Sum::Carried(id) if !to.contains(id) => to.push(*id),
-            Sum::Of(_, operands) => operands.iter().for_each(|s| s.in_carries(to)),
+            Sum::Linear(_, operands) => operands.iter().for_each(|s| s.collect_carried(to)),
             _ => {}
         }
     }
@@ -146,16 +147,16 @@ impl Sum {
     fn has_product(&self) -> bool {
         match self {
             Sum::Product(..) => true,
-            Sum::Of(_, operands) => operands.iter().any(Sum::has_product),
-            Sum::Carried(_) | Sum::Same(_) => false,
+            Sum::Linear(_, operands) => operands.iter().any(Sum::has_product),
+            Sum::Carried(_) | Sum::Invariant(_) => false,
         }
     }
 
     /// Marks the nodes of values that are the same in all iterations.
-    fn mark_same(&self, needed: &mut [bool]) {
+    fn mark_invariants(&self, needed: &mut [bool]) {
         match self {
-            Sum::Same(id) => needed[id.node as usize] = true,
-            Sum::Of(_, operands) => operands.iter().for_each(|s| s.mark_same(needed)),
+            Sum::Invariant(id) => needed[id.node as usize] = true,
+            Sum::Linear(_, operands) => operands.iter().for_each(|s| s.mark_invariants(needed)),
             _ => {}
         }
     }
@@ -165,19 +166,24 @@ impl Sum {
         match self {
             Sum::Carried(id) => (of.carried)(*id),
             Sum::Product(dot, factors) => b.apply1(dot.clone(), &factors.map(of.stack)),
-            Sum::Of(op, operands) => {
+            Sum::Linear(op, operands) => {
                 let operands: Vec<Var<'g>> = operands.iter().map(|s| s.build(b, of)).collect();
                 b.apply1(op.clone(), &operands)
             }
-            Sum::Same(id) => (of.same)(*id),
+            Sum::Invariant(id) => (of.invariant)(*id),
         }
     }
 }
 
 /// Computes the values that sums need and that are the same in all iterations, outside of the loop.
-pub(super) fn same<'g>(b: &'g Builder, step: &Graph, shared: &[Var<'g>], sums: &[Sum]) -> Vec<Vec<Var<'g>>> {
+pub(super) fn invariants<'g>(
+    b: &'g Builder,
+    step: &Graph,
+    shared: &[Var<'g>],
+    sums: &[Sum],
+) -> Vec<Vec<Var<'g>>> {
     let mut needed = vec![false; step.nodes().len()];
-    sums.iter().for_each(|sum| sum.mark_same(&mut needed));
+    sums.iter().for_each(|sum| sum.mark_invariants(&mut needed));
     for (i, node) in step.nodes().iter().enumerate().rev().filter(|(_, n)| !n.ins.is_empty()) {
         if needed[i] {
             node.ins.iter().for_each(|id| needed[id.node as usize] = true);
@@ -200,8 +206,8 @@ pub(super) fn same<'g>(b: &'g Builder, step: &Graph, shared: &[Var<'g>], sums: &
 /// Returns the operands in which an op is linear, also for pointwise addition and multiplication.
 fn linear(op: &Op) -> Derivative {
     match op {
-        Op::Map(Map(row)) if std::ptr::eq(*row, &add) => Derivative::Linear(Operands::All),
-        Op::Map(Map(row)) if std::ptr::eq(*row, &mul) => Derivative::Multilinear(Operands::All),
+        Op::Map(Map(own)) if std::ptr::eq(*own, &add) => Derivative::Linear(Operands::All),
+        Op::Map(Map(own)) if std::ptr::eq(*own, &mul) => Derivative::Multilinear(Operands::All),
         _ => op.def().derivative(),
     }
 }

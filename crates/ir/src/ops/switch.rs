@@ -9,7 +9,7 @@ use crate::{Class, DType, message, op_struct};
 
 op_struct! {
     /// Applies one of several graphs of equal types to the operands after the first. The first operand is the integer
-    /// scalar that selects the graph, from 0, clamped to the number of graphs. Only the selected graph runs.
+    /// scalar that selects the graph, counted from 0 and clamped to the valid range. Only the selected graph runs.
     pub struct Switch = "switch" {
         /// The graphs.
         branches: Vec<Arc<Graph>>,
@@ -41,7 +41,7 @@ pub(super) fn build(
 }
 
 /// Returns a tangent or cotangent for each differentiable value, zeros where there is none.
-pub(super) fn full<'g>(b: &'g Builder, values: &[Aval], derivatives: &[Option<Var<'g>>]) -> Vec<Var<'g>> {
+pub(super) fn or_zeros<'g>(b: &'g Builder, values: &[Aval], derivatives: &[Option<Var<'g>>]) -> Vec<Var<'g>> {
     let pairs = values.iter().zip(derivatives).filter(|(a, _)| a.dtype.is_differentiable());
     pairs.map(|(a, d)| d.unwrap_or_else(|| b.zeros(a))).collect()
 }
@@ -124,11 +124,11 @@ impl Primitive for Switch {
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         let b = rule.ins[0].builder();
         let (types, outs) = (avals(&rule.ins[1..]), avals(rule.outs));
-        let operands = [rule.ins, &full(b, &types, &tangents[1..])].concat();
+        let operands = [rule.ins, &or_zeros(b, &types, &tangents[1..])].concat();
         let n = types.len();
         let found = self.map_branches(b, &operands, |r, body, ins| {
             let ts = spread_derivatives(&types, ins[n..].iter().copied());
-            full(r, &outs, &jvp_into(r, body, &ins[..n], &ts).1)
+            or_zeros(r, &outs, &jvp_into(r, body, &ins[..n], &ts).1)
         });
         spread_derivatives(&outs, found)
     }
@@ -136,11 +136,11 @@ impl Primitive for Switch {
     fn vjp<'g>(&self, rule: &Rule<'_, 'g>, cts: &[Option<Var<'g>>], needs: &[bool]) -> Vec<Option<Var<'g>>> {
         let b = rule.ins[0].builder();
         let (types, outs) = (avals(&rule.ins[1..]), avals(rule.outs));
-        let operands = [rule.ins, &full(b, &outs, cts)].concat();
+        let operands = [rule.ins, &or_zeros(b, &outs, cts)].concat();
         let n = types.len();
         let found = self.map_branches(b, &operands, |r, body, ins| {
             let cts = spread_derivatives(&outs, ins[n..].iter().copied());
-            full(r, &types, &vjp_into(r, body, &ins[..n], &cts, &needs[1..]).1)
+            or_zeros(r, &types, &vjp_into(r, body, &ins[..n], &cts, &needs[1..]).1)
         });
         [None].into_iter().chain(spread_derivatives(&types, found)).collect()
     }

@@ -2,7 +2,7 @@
 //! Takes shared values and initial carries; returns final carries. A bounded loop differentiates as a `scan`.
 
 use super::scan::Scan;
-use super::switch::{avals, build, full, spread_derivatives, taken_only};
+use super::switch::{avals, build, or_zeros, spread_derivatives, taken_only};
 use super::*;
 use crate::transform::{jvp_into, vjp_into, vmap_into};
 use crate::{DType, message, op_struct};
@@ -27,7 +27,7 @@ op_struct! {
 }
 
 /// Returns the shape of a value with a leading batch axis.
-fn wide(v: Var<'_>, size: usize) -> crate::Shape {
+fn batched_shape(v: Var<'_>, size: usize) -> crate::Shape {
     [size].iter().chain(v.shape().iter()).copied().collect()
 }
 
@@ -97,7 +97,7 @@ impl Primitive for While {
         let (ts, tc) = types.split_at(self.shared);
         let (ds, dc) = tangents.split_at(self.shared);
         let (shared, carries) = rule.ins.split_at(self.shared);
-        let operands = [shared, &full(b, ts, ds), carries, &full(b, tc, dc)].concat();
+        let operands = [shared, &or_zeros(b, ts, ds), carries, &or_zeros(b, tc, dc)].concat();
         let wide = avals(&operands);
         let count = |types: &[Aval]| types.iter().filter(|a| a.dtype.is_differentiable()).count();
         let (n, ns, m) = (ts.len(), count(ts), tc.len());
@@ -116,7 +116,7 @@ impl Primitive for While {
             ]
             .concat();
             let (outs, touts) = jvp_into(r, &self.body, &point, &dots);
-            [outs, full(r, tc, &touts)].concat()
+            [outs, or_zeros(r, tc, &touts)].concat()
         });
         let found = match (condition, body) {
             (Ok(condition), Ok(body)) => {
@@ -165,7 +165,7 @@ impl Primitive for While {
             let each = vmap_into(r, &self.condition, v, &batched, size)[0];
             let own = |i: usize| match batched[i] || !v[i].dtype().is_differentiable() {
                 true => taken_only(each, v[i], 1),
-                false => taken_only(each, v[i].broadcast_to(&wide(v[i], size)), 1),
+                false => taken_only(each, v[i].broadcast_to(&batched_shape(v[i], size)), 1),
             };
             let ins: Vec<Var<'_>> = (0..v.len()).map(own).collect();
             let floats: Vec<bool> = v.iter().map(|v| v.dtype().is_differentiable()).collect();

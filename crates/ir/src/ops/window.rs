@@ -34,7 +34,7 @@ pub fn window_count(extent: usize, size: usize, stride: usize, dilation: usize) 
     }
 }
 
-fn geometry(size: &[usize], stride: &[usize], dilation: &[usize], rank: usize) -> Result<()> {
+fn check_geometry(size: &[usize], stride: &[usize], dilation: &[usize], rank: usize) -> Result<()> {
     if size.len() == stride.len() && size.len() == dilation.len() && size.len() <= rank {
         return Ok(());
     }
@@ -47,7 +47,7 @@ fn geometry(size: &[usize], stride: &[usize], dilation: &[usize], rank: usize) -
 impl Primitive for Windows {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
         arity(ins, 1)?;
-        geometry(&self.size, &self.stride, &self.dilation, ins[0].rank())?;
+        check_geometry(&self.size, &self.stride, &self.dilation, ins[0].rank())?;
         let lead = ins[0].rank() - self.size.len();
         let count =
             |i: usize| window_count(ins[0].shape[lead + i], self.size[i], self.stride[i], self.dilation[i]);
@@ -109,7 +109,7 @@ impl Primitive for Fold {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
         arity(ins, 1)?;
         let n = self.size.len();
-        geometry(&self.size, &self.stride, &self.dilation, self.extent.rank())?;
+        check_geometry(&self.size, &self.stride, &self.dilation, self.extent.rank())?;
         if n != self.extent.rank() || ins[0].rank() < 2 * n || ins[0].dtype == DType::Bool {
             return Err(Error::shape(
                 format!("windows {}", ins[0]),

@@ -89,7 +89,7 @@ pub(super) fn reduce(x: &Literal, combine: Combine, axes: &[usize]) -> Data {
 }
 
 /// Returns the start of every vector along an axis, in row-major order of the other axes, its length and its stride.
-pub(super) fn lines(shape: &[usize], axis: usize) -> (Vec<i64>, usize, i64) {
+pub(super) fn vectors_along(shape: &[usize], axis: usize) -> (Vec<i64>, usize, i64) {
     let own = strides(shape);
     let (extents, steps): (Vec<usize>, Vec<i64>) =
         (0..shape.len()).filter(|&a| a != axis).map(|a| (shape[a], own[a])).unzip();
@@ -97,7 +97,7 @@ pub(super) fn lines(shape: &[usize], axis: usize) -> (Vec<i64>, usize, i64) {
 }
 
 pub(super) fn arg_reduce(x: &Literal, largest: bool, axis: usize) -> Data {
-    let (starts, n, step) = lines(x.shape(), axis);
+    let (starts, n, step) = vectors_along(x.shape(), axis);
     // Strictly better than the best so far. The first NaN is better than every number, and nothing is better than
     // NaN.
     let better = |a: f64, b: f64| !b.is_nan() && (a.is_nan() || if largest { a > b } else { a < b });
@@ -114,7 +114,7 @@ pub(super) fn arg_reduce(x: &Literal, largest: bool, axis: usize) -> Data {
 }
 
 pub(super) fn cumulate(x: &Literal, combine: Combine, axis: usize, reverse: bool) -> Data {
-    let (starts, n, step) = lines(x.shape(), axis);
+    let (starts, n, step) = vectors_along(x.shape(), axis);
     fn go<T: Combined>(
         v: &[T],
         c: Combine,

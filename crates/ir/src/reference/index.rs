@@ -1,6 +1,6 @@
 //! Reading and writing at computed indices, and sorting.
 
-use super::combine::{Combined, lines};
+use super::combine::{Combined, vectors_along};
 use super::movement::pick;
 use crate::literal::Data;
 use crate::ops::Combine;
@@ -52,7 +52,7 @@ pub(super) fn scatter(ins: &[Literal], axis: usize, combine: Option<Combine>) ->
 }
 
 pub(super) fn sort(x: &Literal, axis: usize, descending: bool, first: Option<usize>) -> Vec<Data> {
-    let (starts, n, step) = lines(x.shape(), axis);
+    let (starts, n, step) = vectors_along(x.shape(), axis);
     // NaN is equal to NaN and greater than every number; 0 and -0 are equal.
     let float = |a: f64, b: f64| a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()));
     let order = |a: usize, b: usize| -> Ordering {
@@ -63,7 +63,7 @@ pub(super) fn sort(x: &Literal, axis: usize, descending: bool, first: Option<usi
     shape[axis] = first.unwrap_or(n);
     let numel: usize = shape.iter().product();
     let (mut from, mut positions) = (vec![0i64; numel], vec![0i64; numel]);
-    for (start, to) in starts.into_iter().zip(lines(&shape, axis).0) {
+    for (start, to) in starts.into_iter().zip(vectors_along(&shape, axis).0) {
         let at = |k: usize| (start + k as i64 * step) as usize;
         let mut line: Vec<usize> = (0..n).collect();
         line.sort_by(|&a, &b| order(at(a), at(b)));

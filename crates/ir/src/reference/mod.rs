@@ -170,7 +170,7 @@ fn form_data(form: &Form, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Data>> {
         | Form::Switch(_)
         | Form::Scan(_)
         | Form::While(_) => {
-            return Err(Error::verify("a region is evaluated by its body"));
+            return Err(Error::verify("`form_data` cannot evaluate a form that holds graphs or a routine"));
         }
         Form::Constant(value) => value.data().clone(),
         Form::Iota { axis } => movement::iota(out, *axis),

@@ -49,7 +49,7 @@ pub fn jvp_into<'g>(
             let operands: Vec<Var<'g>> = node.ins.iter().map(at).map(|(n, o)| values[n][o]).collect();
             let operand_ts: Vec<_> = node.ins.iter().map(at).map(|(n, o)| touts[n][o]).collect();
             let rule = Rule { ins: &operands, outs };
-            let t = b.from_origin(&node.origin, || push(b, &node.op, &rule, &operand_ts));
+            let t = b.from_origin(&node.origin, || push_forward(b, &node.op, &rule, &operand_ts));
             for (t, out) in t.iter().zip(outs).filter_map(|(t, out)| Some(((*t)?, out))) {
                 super::check_type(b, &node.op, ["tangent", "result"], t.aval(), out.aval());
             }
@@ -63,7 +63,12 @@ pub fn jvp_into<'g>(
 }
 
 /// Builds the tangents of the results of one application.
-fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+fn push_forward<'g>(
+    b: &'g Builder,
+    op: &Op,
+    rule: &Rule<'_, 'g>,
+    ts: &[Option<Var<'g>>],
+) -> Vec<Option<Var<'g>>> {
     let none = vec![None; rule.outs.len()];
     if ts.iter().all(Option::is_none) || rule.outs.iter().all(|o| !o.dtype().is_differentiable()) {
         return none;

@@ -71,7 +71,7 @@ pub fn vmap_into<'g>(
             if batched.iter().any(|b| *b) {
                 let batch = Batch { builder: b, op: &node.op, ins: &operands, batched: &batched, size };
                 let outs = b.from_origin(&node.origin, || node.op.def().batch(&batch));
-                check(b, &node.op, &outs, node.outs.iter().map(|a| &a.shape[..]), size);
+                check_shapes(b, &node.op, &outs, node.outs.iter().map(|a| &a.shape[..]), size);
                 (padded(outs, node.outs.len(), b), true)
             } else {
                 let outs = b.from_origin(&node.origin, || b.apply(node.op.clone(), &operands));
@@ -98,7 +98,13 @@ fn padded<'g>(mut outs: Vec<Var<'g>>, count: usize, b: &'g Builder) -> Vec<Var<'
 }
 
 /// Reports an error if results are not the op's own with the batch axis in front.
-fn check<'s>(b: &Builder, op: &Op, outs: &[Var<'_>], inner: impl Iterator<Item = &'s [usize]>, size: usize) {
+fn check_shapes<'s>(
+    b: &Builder,
+    op: &Op,
+    outs: &[Var<'_>],
+    inner: impl Iterator<Item = &'s [usize]>,
+    size: usize,
+) {
     if b.error().is_some() {
         return;
     }

@@ -20,7 +20,7 @@ impl Primitive for Eigh {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
         arity(ins, 1)?;
         let n = square(&ins[0])?;
-        Ok(vec![ending(&ins[0], &[n]).with_dtype(ins[0].dtype.real()), ins[0].clone()])
+        Ok(vec![with_last_extents(&ins[0], &[n]).with_dtype(ins[0].dtype.real()), ins[0].clone()])
     }
     fn derivative(&self) -> Derivative {
         Derivative::Jvp
@@ -74,7 +74,7 @@ impl Primitive for Eig {
             return Err(Error::dtype(ins[0].dtype, message!("it takes ", &[DType::C64, DType::C128][..])));
         }
         let n = square(&ins[0])?;
-        Ok(vec![ending(&ins[0], &[n]), ins[0].clone()])
+        Ok(vec![with_last_extents(&ins[0], &[n]), ins[0].clone()])
     }
     fn derivative(&self) -> Derivative {
         Derivative::Jvp

@@ -16,7 +16,7 @@ impl Primitive for Lu {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
         arity(ins, 1)?;
         let [m, _] = extents(&ins[0])?;
-        Ok(vec![ins[0].clone(), ending(&ins[0], &[m]).with_dtype(DType::I64)])
+        Ok(vec![ins[0].clone(), with_last_extents(&ins[0], &[m]).with_dtype(DType::I64)])
     }
     fn derivative(&self) -> Derivative {
         Derivative::Jvp

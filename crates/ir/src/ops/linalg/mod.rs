@@ -57,7 +57,7 @@ fn square(x: &Aval) -> Result<usize> {
 }
 
 /// Replaces the last two extents of a type by `last`.
-fn ending(x: &Aval, last: &[usize]) -> Aval {
+fn with_last_extents(x: &Aval, last: &[usize]) -> Aval {
     let lead = &x.shape[..x.rank().saturating_sub(2)];
     x.with_shape(lead.iter().chain(last).copied().collect::<Shape>())
 }
@@ -90,14 +90,15 @@ fn form_per_matrix(kind: Factorisation, kernel: impl Kernel, outs: Result<Vec<Av
     let reference = Arc::new(move |ins: &[Literal]| {
         let outs = outs.clone()?;
         match ins.first().map(|l| l.dtype().class()) {
-            Some(Class::Complex) => drive::<C>(&kernel, ins, &outs),
-            _ => drive::<f64>(&kernel, ins, &outs),
+            Some(Class::Complex) => run_per_matrix::<C>(&kernel, ins, &outs),
+            _ => run_per_matrix::<f64>(&kernel, ins, &outs),
         }
     });
     Form::External { kind: External::Matrix(kind), reference }
 }
 
-fn drive<T: Scalar>(kernel: &impl Kernel, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Literal>> {
+/// Runs a kernel on corresponding matrices of all operands, and appends the results to each other.
+fn run_per_matrix<T: Scalar>(kernel: &impl Kernel, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Literal>> {
     let lead = ins.first().map_or(&[][..], |l| &l.shape()[..l.shape().rank().saturating_sub(2)]);
     let count: usize = lead.iter().product();
     let matrix = |l: &Literal, b: usize| {
@@ -136,7 +137,7 @@ pub fn singular(pivot: usize) -> String {
 
 /// Returns the reason why a matrix has no Cholesky factor, for errors.
 pub fn not_positive_definite(order: usize) -> String {
-    format!("is not positive definite: its leading minor of order {order} is not")
+    format!("is not positive definite: its leading minor of order {order} is not positive")
 }
 
 fn empty(dtype: DType) -> Data {

@@ -14,7 +14,7 @@ impl Primitive for Pinv {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
         arity(ins, 1)?;
         let [m, n] = extents(&ins[0])?;
-        Ok(vec![ending(&ins[0], &[n, m])])
+        Ok(vec![with_last_extents(&ins[0], &[n, m])])
     }
     fn derivative(&self) -> Derivative {
         Derivative::Jvp

@@ -19,7 +19,7 @@ impl Primitive for Qr {
         arity(ins, 1)?;
         let [m, n] = extents(&ins[0])?;
         let k = m.min(n);
-        Ok(vec![ending(&ins[0], &[m, k]), ending(&ins[0], &[k, n])])
+        Ok(vec![with_last_extents(&ins[0], &[m, k]), with_last_extents(&ins[0], &[k, n])])
     }
     fn derivative(&self) -> Derivative {
         Derivative::Jvp

@@ -10,7 +10,7 @@ use crate::{C, stop};
 const SWEEPS: usize = 60;
 
 /// Rotations of two columns between two polls for a stop request.
-const ASK_EVERY: usize = 16;
+const POLL_INTERVAL: usize = 16;
 
 /// If columns are longer than this, every rotation polls.
 const LONG: usize = 1000;
@@ -58,7 +58,7 @@ pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> Result<(Vec<f64>, Mat<T>), String> 
             break;
         }
         for (p, q) in (0..n).flat_map(|q| (0..q).map(move |p| (p, q))) {
-            if (p % ASK_EVERY == 0 || n > LONG) && stop::requested() {
+            if (p % POLL_INTERVAL == 0 || n > LONG) && stop::requested() {
                 break;
             }
             let r = a[(p, q)].size();
@@ -118,7 +118,7 @@ fn one_sided_jacobi<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
     for _ in 0..SWEEPS {
         let mut done = true;
         for (p, q) in (0..n).flat_map(|q| (0..q).map(move |p| (p, q))) {
-            if (p % ASK_EVERY == 0 || m > LONG) && stop::requested() {
+            if (p % POLL_INTERVAL == 0 || m > LONG) && stop::requested() {
                 break;
             }
             let (mut pp, mut qq, mut pq) = (0.0, 0.0, T::default());

@@ -17,8 +17,8 @@ impl Primitive for Svd {
         arity(ins, 1)?;
         let [m, n] = extents(&ins[0])?;
         let k = m.min(n);
-        let s = ending(&ins[0], &[k]).with_dtype(ins[0].dtype.real());
-        Ok(vec![ending(&ins[0], &[m, k]), s, ending(&ins[0], &[k, n])])
+        let s = with_last_extents(&ins[0], &[k]).with_dtype(ins[0].dtype.real());
+        Ok(vec![with_last_extents(&ins[0], &[m, k]), s, with_last_extents(&ins[0], &[k, n])])
     }
     fn derivative(&self) -> Derivative {
         Derivative::Jvp

@@ -223,7 +223,7 @@ impl<'g> Var<'g> {
         self.eq(self.full_like(0.0))
     }
 
-    /// Returns `self` where the condition holds, else the number.
+    /// Returns `value` where the condition holds, else `self`.
     fn unless(self, condition: Var<'g>, value: f64) -> Var<'g> {
         condition.select(self.full_like(value), self)
     }
@@ -240,7 +240,7 @@ impl<'g> Var<'g> {
         (self / modulus.unless(origin, 1.0)).unless(origin, 0.0)
     }
 
-    /// This coordinate divided by the squared modulus of the point, in two divisions because the square may overflow.
+    /// Divides this coordinate by the squared modulus of the point. Divides twice, because the square may overflow.
     fn over_squared_modulus(self, other: Var<'g>) -> Var<'g> {
         let modulus = self.hypot(other);
         self.over(modulus).over(modulus)

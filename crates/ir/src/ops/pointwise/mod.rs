@@ -21,7 +21,7 @@ use crate::graph::{IntoVar, Var};
 use crate::{Aval, C, Class, DType, Error, Result, message};
 use std::hash::{Hash, Hasher};
 
-/// Partial derivatives over operands and result.
+/// A function from the operands and the result to the partial derivative by each operand.
 pub type Partials = for<'g> fn(&[Var<'g>], Var<'g>) -> Vec<Var<'g>>;
 
 /// An entry of the table: the declaration of a pointwise op.

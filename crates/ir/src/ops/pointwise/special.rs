@@ -194,7 +194,7 @@ fn gamma_density_by_x<'g>(n: Var<'g>, a: Var<'g>, x: Var<'g>, y: Var<'g>) -> Var
     let safe = zero.select(x.full_like(1.0), x);
     let before = (order - 1.0).maximum(n.full_like(0.0)).gamma_density(a, safe);
     let inside = (y * (a - 1.0 - x) + order * before) / safe;
-    // In the branch that is not selected the shape is 1, so that its derivatives are finite too.
+    // In the branch that is not selected the shape parameter is 1, so that its derivatives are finite too.
     let lower = zero.select(a - 1.0, x.full_like(1.0));
     zero.select(n.gamma_density(lower, x) - y, inside)
 }

@@ -1,7 +1,7 @@
 //! Circular and hyperbolic functions, and their inverses.
 //!
-//! For an infinite angle they are NaN. The inverses are NaN outside their real domain. On complex numbers they take
-//! the principal branch, with the cuts of C99. Where an inverse function has a vertical tangent (`asin` at 1), its
+//! Circular functions of an infinite angle are NaN. The inverses are NaN outside their real domain. On complex numbers
+//! the inverses take the principal branch, with the cuts of C99. Where an inverse function has a vertical tangent (`asin` at 1), its
 //! derivative is infinite.
 
 use super::*;
