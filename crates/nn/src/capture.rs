@@ -18,7 +18,7 @@ pub fn capture(name: &str, value: &Tensor) {
 }
 
 /// Runs a function. Returns its result, and the values it captured.
-pub(crate) fn capturing<R>(f: impl FnOnce() -> R) -> (R, Vec<(String, Tensor)>) {
+pub(crate) fn record_captures<R>(f: impl FnOnce() -> R) -> (R, Vec<(String, Tensor)>) {
     let outer = CAPTURED.with(|c| c.replace(Some(Vec::new())));
     let result = f();
     let own = CAPTURED.with(|c| c.replace(outer));

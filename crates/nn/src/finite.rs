@@ -148,8 +148,8 @@ impl<'g> Run<'g> {
                 Iterations::of_scan(&op, &ins)?.source(self.value(id), id.out as usize, &op, &fixed)?
             }
             Form::While(op) => {
-                let turns = Iterations::of_while(&op, &ins)?;
-                turns.trace_back(turns.inputs.len(), id.out as usize, &fixed)?
+                let iterations = Iterations::of_while(&op, &ins)?;
+                iterations.trace_back(iterations.inputs.len(), id.out as usize, &fixed)?
             }
             _ => None,
         };
@@ -168,8 +168,8 @@ impl<'g> Iterations<'g> {
     fn of_scan(op: &'g Scan, ins: &[Tensor]) -> Result<Iterations<'g>> {
         let carries = op.shared..op.shared + op.carries;
         let (mut now, mut inputs) = (ins[carries.clone()].to_vec(), Vec::new());
-        for turn in 0..op.length {
-            let at = slice(op, turn);
+        for iteration in 0..op.length {
+            let at = slice(op, iteration);
             let slices = ins[carries.end..].iter().map(|x| x.at(at));
             let point: Vec<Tensor> = ins[..op.shared].iter().cloned().chain(now).chain(slices).collect();
             now = Run::new(&op.body, &point, &vec![false; point.len()])?.outputs();
@@ -200,9 +200,9 @@ impl<'g> Iterations<'g> {
         if out < op.carries {
             return self.trace_back(self.inputs.len(), out, fixed);
         }
-        for turn in 0..op.length {
-            if non_finite(&value.at(slice(op, turn)))?.is_some() {
-                return self.trace_back(turn + 1, out, fixed);
+        for iteration in 0..op.length {
+            if non_finite(&value.at(slice(op, iteration)))?.is_some() {
+                return self.trace_back(iteration + 1, out, fixed);
             }
         }
         Ok(None)

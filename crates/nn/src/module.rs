@@ -110,7 +110,7 @@ pub enum Part {
 }
 
 /// Runs a function with layers in evaluation mode, and restores their modes, also if the function panics.
-pub(crate) fn evaluating<R>(modes: &[Mode], f: impl FnOnce() -> R) -> R {
+pub(crate) fn in_evaluation_mode<R>(modes: &[Mode], f: impl FnOnce() -> R) -> R {
     struct Restore<'a>(&'a [Mode], Vec<bool>);
 
     impl Drop for Restore<'_> {

@@ -4,9 +4,9 @@
 //! `optim` defines the updates, `gradus_tensor` traces and compiles.
 
 use crate::caller::at_caller;
-use crate::capture::capturing;
+use crate::capture::record_captures;
 use crate::finite;
-use crate::module::{Module, Part, evaluating};
+use crate::module::{Module, Part, in_evaluation_mode};
 use crate::optim::Optimizer;
 use gradus_ir::{Aval, Error, Graph, Result};
 use gradus_tensor::{
@@ -42,6 +42,7 @@ pub struct Step<'m> {
     loss: Loss<'m>,
     pub(crate) parts: Vec<(String, Part)>,
     optimizer: Optimizer,
+    /// Names of the requested intermediates.
     names: Vec<String>,
     /// Names of the tensors in a batch, if they were set.
     inputs: Vec<String>,
@@ -51,12 +52,12 @@ pub struct Step<'m> {
     fields: usize,
     /// If true, non-finite values are an error.
     finite: bool,
-    known: Vec<CompiledBatch>,
+    executables: Vec<CompiledBatch>,
 }
 
 struct Batches {
     /// Number of batches whose gradients are averaged for an update.
-    of: u64,
+    per_update: u64,
     /// Number of batches since the last update.
     seen: u64,
     /// Sums of gradients, if there is more than one batch.
@@ -113,12 +114,12 @@ pub fn compile_training<'m, M: Module, R: Outputs>(
 ) -> Result<Step<'m>> {
     let location = std::panic::Location::caller();
     model.name_cells();
-    let (parts, names, known) = (model.parts(), Vec::new(), Vec::new());
+    let (parts, names, executables) = (model.parts(), Vec::new(), Vec::new());
     let loss: Loss<'m> = Box::new(move |batch| loss(&model, batch).outputs());
-    let batches = Batches { of: 1, seen: 0, sums: Vec::new() };
+    let batches = Batches { per_update: 1, seen: 0, sums: Vec::new() };
     let (batch, fields, finite) = (refs(inputs), inputs.len(), false);
     let inputs = Vec::new();
-    let mut step = Step { loss, parts, optimizer, names, inputs, batches, fields, finite, known };
+    let mut step = Step { loss, parts, optimizer, names, inputs, batches, fields, finite, executables };
     step.compiled(&batch).map_err(|e| at_caller(e, location))?;
     Ok(step)
 }
@@ -151,7 +152,7 @@ impl Step<'_> {
             true => step.run_finite(compiled, batch),
             false => compiled.run(batch),
         })?;
-        let known = &self.known[at];
+        let known = &self.executables[at];
         let captured = outs.split_off(known.outputs);
         let captured = known.captured.iter().cloned().zip(captured).collect();
         let outputs = outs.split_off(1);
@@ -168,12 +169,12 @@ impl Step<'_> {
     ) -> Result<(usize, T)> {
         let at = self.compiled(batch)?;
         let before = self.optimizer.steps();
-        if self.known[at].key.updates {
+        if self.executables[at].key.updates {
             self.optimizer.advance()?;
         }
-        match run(self, &self.known[at].compiled) {
+        match run(self, &self.executables[at].compiled) {
             Ok(result) => {
-                self.batches.seen = (self.batches.seen + 1) % self.batches.of;
+                self.batches.seen = (self.batches.seen + 1) % self.batches.per_update;
                 Ok((at, result))
             }
             Err(e) => {
@@ -187,7 +188,7 @@ impl Step<'_> {
     /// it does not capture is an error at the next run.
     pub fn captures(mut self, names: &[&str]) -> Self {
         self.names = names.iter().map(|n| n.to_string()).collect();
-        self.known.clear();
+        self.executables.clear();
         self
     }
 
@@ -208,13 +209,13 @@ impl Step<'_> {
     /// ```
     pub fn inputs(mut self, names: &[&str]) -> Self {
         self.inputs = names.iter().map(|n| n.to_string()).collect();
-        self.known.clear();
+        self.executables.clear();
         self
     }
 
     /// Returns the names of the tensors of a batch.
     fn input_names(&self) -> Vec<String> {
-        match self.known.last() {
+        match self.executables.last() {
             Some(known) => known.compiled.names().into_iter().map(str::to_string).collect(),
             None => self.inputs.clone(),
         }
@@ -225,8 +226,8 @@ impl Step<'_> {
         let most = if batches > 1 { usize::MAX } else { 0 };
         let sum = |(name, p): &(String, Tensor)| p.zeros_like().cell().named(&format!("{name}.sum"));
         let sums = self.optimizer.parameters().take(most).map(sum).collect();
-        self.batches = Batches { of: batches.max(1), seen: 0, sums };
-        self.known.clear();
+        self.batches = Batches { per_update: batches.max(1), seen: 0, sums };
+        self.executables.clear();
         self
     }
 
@@ -252,7 +253,7 @@ impl Step<'_> {
 
     /// Returns the number of executables: one per type of batch, and per setting of layers and parameters.
     pub fn compilations(&self) -> usize {
-        self.known.len()
+        self.executables.len()
     }
 
     /// Describes the plan for a batch as text.
@@ -271,7 +272,7 @@ impl Step<'_> {
     /// Returns the compiled function that runs a batch like this one.
     pub fn executable(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<&Compiled> {
         let at = self.compiled(&refs(batch))?;
-        Ok(&self.known[at].compiled)
+        Ok(&self.executables[at].compiled)
     }
 
     /// Runs a step and reports the time of each part, longest first.
@@ -300,7 +301,7 @@ impl Step<'_> {
     /// Continues from these counts.
     pub(crate) fn set_counts(&mut self, steps: u64, seen: u64) {
         self.optimizer.resume(steps);
-        self.batches.seen = seen % self.batches.of;
+        self.batches.seen = seen % self.batches.per_update;
     }
 
     fn settings(&self) -> Vec<bool> {
@@ -322,11 +323,11 @@ impl Step<'_> {
         for t in batch {
             types.extend(t.check()?.aval());
         }
-        let updates = self.batches.seen + 1 == self.batches.of;
+        let updates = self.batches.seen + 1 == self.batches.per_update;
         let parameters = self.optimizer.parameters().map(|(_, p)| p.device());
         let device = batch.iter().map(|t| t.device()).chain(parameters).find(|d| !d.is_cpu());
         let key = Key { types, settings: self.settings(), device, updates };
-        if let Some(at) = self.known.iter().position(|k| k.key == key) {
+        if let Some(at) = self.executables.iter().position(|k| k.key == key) {
             return Ok(at);
         }
         if self.optimizer.parameters().next().is_some() && self.optimizer.trained().is_empty() {
@@ -335,10 +336,10 @@ impl Step<'_> {
             ));
         }
         let (mut outputs, mut captured) = (0, Vec::new());
-        let mut whole = |batch: &[Tensor]| {
+        let mut training_step = |batch: &[Tensor]| {
             let trained = self.optimizer.trained();
             let (outs, grads) = value_and_grad_of(&trained.iter().collect::<Vec<_>>(), || {
-                let (mut outs, named) = capturing(|| (self.loss)(batch));
+                let (mut outs, named) = record_captures(|| (self.loss)(batch));
                 outputs = outs.len();
                 captured = named.iter().map(|(n, _)| n.clone()).collect();
                 outs.extend(self.requested(named));
@@ -347,7 +348,8 @@ impl Step<'_> {
             self.apply_gradients(&grads, outs.first(), updates)?;
             Ok(outs)
         };
-        let failing = |batch: &[Tensor]| whole(batch).unwrap_or_else(|e: Error| vec![Tensor::failed(e)]);
+        let failing =
+            |batch: &[Tensor]| training_step(batch).unwrap_or_else(|e: Error| vec![Tensor::failed(e)]);
         let compiled = match self.inputs.len() {
             0 => compile(batch, failing)?,
             n if n == batch.len() => {
@@ -361,11 +363,11 @@ impl Step<'_> {
             }
         };
         captured.retain(|n| self.names.contains(n));
-        if self.known.len() >= MAX_EXECUTABLES {
-            self.known.remove(0);
+        if self.executables.len() >= MAX_EXECUTABLES {
+            self.executables.remove(0);
         }
-        self.known.push(CompiledBatch { key, compiled, outputs, captured });
-        Ok(self.known.len() - 1)
+        self.executables.push(CompiledBatch { key, compiled, outputs, captured });
+        Ok(self.executables.len() - 1)
     }
 
     /// Returns the requested intermediates, in order of capture.
@@ -380,7 +382,7 @@ impl Step<'_> {
 
     /// Applies the gradients of a batch, or adds them to the sums.
     fn apply_gradients(&self, grads: &[Tensor], loss: Option<&Tensor>, updates: bool) -> Result<()> {
-        let n = self.batches.of as f64;
+        let n = self.batches.per_update as f64;
         if self.batches.sums.is_empty() {
             return self.optimizer.update(grads, loss);
         }
@@ -440,7 +442,7 @@ pub fn compile_forward<'m, M: Module, R: Outputs>(
 ) -> Evaluate<'m> {
     model.name_cells();
     let modes = model.modes();
-    let f: Loss<'m> = Box::new(move |x| evaluating(&modes, || f(&model, x).outputs()));
+    let f: Loss<'m> = Box::new(move |x| in_evaluation_mode(&modes, || f(&model, x).outputs()));
     Evaluate { f: jit(f) }
 }
 

@@ -1,6 +1,6 @@
 //! Describes a model as a table: its parameters, sizes and arithmetic.
 
-use crate::module::{Module, Part, evaluating};
+use crate::module::{Module, Part, in_evaluation_mode};
 use gradus_ir::ops::Form;
 use gradus_ir::{Aval, Graph, Result};
 use gradus_tensor::{Outputs, Tensor, trace_function};
@@ -25,7 +25,7 @@ pub fn summary<M: Module, R: Outputs>(
 ) -> Result<String> {
     let types = inputs.iter().map(|t| Ok(t.check()?.aval())).collect::<Result<Vec<_>>>()?;
     let types: Vec<Aval> = types.into_iter().flatten().collect();
-    let traced = evaluating(&model.modes(), || trace_function(&types, |x| f(model, x)))?;
+    let traced = in_evaluation_mode(&model.modes(), || trace_function(&types, |x| f(model, x)))?;
     let (mut rows, mut trained, mut frozen, mut bytes) = (Vec::new(), 0, 0, 0);
     for (name, part) in model.parts() {
         let (t, mark) = match part {

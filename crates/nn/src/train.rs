@@ -133,7 +133,7 @@ impl<'a> Saved<'a> {
         Saved { config, unconfirmed: false }
     }
 
-    fn before(path: &Path) -> PathBuf {
+    fn previous(path: &Path) -> PathBuf {
         path.with_extension("before.safetensors")
     }
 
@@ -149,7 +149,7 @@ impl<'a> Saved<'a> {
         notes.extend(self.config.remarks.clone());
         notes.extend(counts.iter().map(|(key, n)| (key.to_string(), n.to_string())));
         if path.exists() {
-            let before = Self::before(path);
+            let before = Self::previous(path);
             let _ = fs::remove_file(&before);
             // Uses a hard link, or a copy if the file system has no links.
             let linked = fs::hard_link(path, &before).or_else(|_| fs::copy(path, &before).map(drop));
@@ -163,7 +163,7 @@ impl<'a> Saved<'a> {
     /// follows.
     fn confirm(&mut self) {
         if let (true, Some(path)) = (self.unconfirmed, &self.config.checkpoint) {
-            let _ = fs::remove_file(Self::before(path));
+            let _ = fs::remove_file(Self::previous(path));
             self.unconfirmed = false;
         }
     }
@@ -173,7 +173,7 @@ impl<'a> Saved<'a> {
     fn restore(&mut self) -> Result<bool> {
         let Some(path) = &self.config.checkpoint else { return Ok(false) };
         if self.unconfirmed {
-            let before = Self::before(path);
+            let before = Self::previous(path);
             let restored = if before.exists() { fs::rename(&before, path) } else { fs::remove_file(path) };
             restored.map_err(|e| atomic::failed(path, format!("cannot be restored: {e}")))?;
         }

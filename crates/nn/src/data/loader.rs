@@ -24,7 +24,7 @@ pub struct Loader {
     at: Position,
     ahead: usize,
     /// Receives batches that a thread prepares, from `at` on.
-    made: Option<Receiver<Batch>>,
+    prepared: Option<Receiver<Batch>>,
 }
 
 /// The assignment of examples to batches.
@@ -90,7 +90,7 @@ impl Loader {
                 format!("cannot be taken from {n} examples"),
             ));
         }
-        Ok(Loader { order, at: Position::default(), ahead: 2, made: None })
+        Ok(Loader { order, at: Position::default(), ahead: 2, prepared: None })
     }
 
     /// Shuffles each pass in its own order, which the seed determines.
@@ -130,7 +130,7 @@ impl Loader {
     /// Continues from another batch.
     pub fn seek(&mut self, at: Position) {
         self.at = at;
-        self.made = None;
+        self.prepared = None;
     }
 
     /// Returns the next batch.
@@ -142,16 +142,16 @@ impl Loader {
         }
         if self.at.batch >= batches {
             self.at = Position { epoch: self.at.epoch + 1, batch: 0 };
-            self.made = None;
+            self.prepared = None;
         }
-        let made = self.made.get_or_insert_with(|| start(self.order.clone(), self.at, self.ahead));
+        let prepared = self.prepared.get_or_insert_with(|| start(self.order.clone(), self.at, self.ahead));
         let lost = || Err(Error::value("the loader's thread", "has ended: a dataset panicked"));
-        let batch = match made.recv().unwrap_or_else(|_| lost()) {
+        let batch = match prepared.recv().unwrap_or_else(|_| lost()) {
             Ok(batch) => batch,
             Err(e) => {
                 // The thread has gone past this batch. After it is dropped, the next call starts a thread at this
                 // batch.
-                self.made = None;
+                self.prepared = None;
                 return Err(e);
             }
         };

@@ -60,8 +60,9 @@ impl Forward for BatchNorm {
             return y;
         }
         let count = &*self.num_batches_tracked + 1;
-        let kept = [(&self.running_mean, mean), (&self.running_var, var), (&self.num_batches_tracked, count)];
-        match kept.iter().try_for_each(|(buffer, value)| buffer.set_(value)) {
+        let updates =
+            [(&self.running_mean, mean), (&self.running_var, var), (&self.num_batches_tracked, count)];
+        match updates.iter().try_for_each(|(buffer, value)| buffer.set_(value)) {
             Ok(()) => y,
             Err(e) => Tensor::failed(e),
         }

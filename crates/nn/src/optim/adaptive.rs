@@ -53,8 +53,8 @@ impl Common {
 
     /// Returns 1 minus a power of each decay, which corrects the bias of averages that start at 0.
     fn corrections(&self, step: u64) -> (f64, f64) {
-        let short = |beta: f64| 1.0 - beta.powf(step as f64);
-        (short(self.betas.0), short(self.betas.1))
+        let one_minus_power = |beta: f64| 1.0 - beta.powf(step as f64);
+        (one_minus_power(self.betas.0), one_minus_power(self.betas.1))
     }
 
     /// Returns the step's numbers: the factor by which parameters decay, and the number that divides the
@@ -75,7 +75,7 @@ impl Common {
     fn averages(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> Averages {
         let common = &n[n.len() - Common::SETTINGS..];
         let (share1, beta2, share2, decay) = (&common[0], &common[1], &common[2], &common[4]);
-        let (p, g) = (self.decay().shrunk(p, &n[0]), self.decay().penalty(p, g, decay));
+        let (p, g) = (self.decay().decayed(p, &n[0]), self.decay().with_penalty(p, g, decay));
         let mean = toward(&state[0], &g, share1);
         let square = &state[1] * beta2 + &g * &g * share2;
         Averages { p, g, mean, square }
@@ -87,12 +87,12 @@ fn eps(n: &[Tensor]) -> &Tensor {
     &n[n.len() - 2]
 }
 
-fn averages() -> State {
+fn average_states() -> State {
     vec![("exp_avg", Initial::Like(0.0)), ("exp_avg_sq", Initial::Like(0.0))]
 }
 
 /// Joins a rule's own numbers to those that all variants have.
-fn joined(common: Vec<Named>, own: impl IntoIterator<Item = Named>) -> Vec<Named> {
+fn with_own_numbers(common: Vec<Named>, own: impl IntoIterator<Item = Named>) -> Vec<Named> {
     common.into_iter().chain(own).collect()
 }
 
@@ -103,11 +103,11 @@ impl Adam {
 
     fn state(&self) -> State {
         let largest = self.amsgrad.then_some(("max_exp_avg_sq", Initial::Like(0.0)));
-        averages().into_iter().chain(largest).collect()
+        average_states().into_iter().chain(largest).collect()
     }
 
     fn numbers(&self, common: &Common, rate: f64, step: u64) -> Vec<Named> {
-        joined(common.numbers(rate, step), [("rate", rate / common.corrections(step).0)])
+        with_own_numbers(common.numbers(rate, step), [("rate", rate / common.corrections(step).0)])
     }
 
     fn update(
@@ -242,7 +242,10 @@ impl Rule for Adamax {
     }
 
     fn numbers(&self, rate: f64, step: u64) -> Vec<Named> {
-        joined(self.common().numbers(rate, step), [("rate", rate / self.common().corrections(step).0)])
+        with_own_numbers(
+            self.common().numbers(rate, step),
+            [("rate", rate / self.common().corrections(step).0)],
+        )
     }
 
     fn settings(&self) -> Vec<Named> {
@@ -304,7 +307,7 @@ impl Rule for NAdam {
     }
 
     fn state(&self, _: &Tensor) -> State {
-        averages().into_iter().chain([("mu_product", Initial::Scalar(1.0))]).collect()
+        average_states().into_iter().chain([("mu_product", Initial::Scalar(1.0))]).collect()
     }
 
     fn structure(&self) -> Args {
@@ -313,7 +316,7 @@ impl Rule for NAdam {
 
     fn numbers(&self, rate: f64, step: u64) -> Vec<Named> {
         let mu = |step: u64| self.betas.0 * (1.0 - 0.5 * 0.96f64.powf(step as f64 * self.momentum_decay));
-        joined(
+        with_own_numbers(
             self.common().numbers(rate, step),
             [("rate", rate), ("mu", mu(step)), ("next_mu", mu(step + 1))],
         )
@@ -389,7 +392,7 @@ impl Rule for RAdam {
     }
 
     fn state(&self, _: &Tensor) -> State {
-        averages()
+        average_states()
     }
 
     fn structure(&self) -> Args {
@@ -398,7 +401,7 @@ impl Rule for RAdam {
 
     fn numbers(&self, rate: f64, step: u64) -> Vec<Named> {
         let (plain, scaled) = self.rates(rate, step);
-        joined(self.common().numbers(rate, step), [("plain_rate", plain), ("scaled_rate", scaled)])
+        with_own_numbers(self.common().numbers(rate, step), [("plain_rate", plain), ("scaled_rate", scaled)])
     }
 
     fn settings(&self) -> Vec<Named> {

@@ -104,13 +104,13 @@ fn largest(t: &Tensor) -> Result<f64> {
 }
 
 /// Joins tensors of any shapes to one vector.
-fn flat(parts: &[Tensor]) -> Result<Tensor> {
+fn flatten(parts: &[Tensor]) -> Result<Tensor> {
     let parts: Vec<Tensor> = parts.iter().map(|t| t.reshape([-1])).collect();
     Tensor::cat(&parts.iter().collect::<Vec<_>>(), 0).check().cloned()
 }
 
 /// Returns the parameters moved by a distance along a direction.
-fn along(from: &[Tensor], direction: &Tensor, distance: f64) -> Vec<Tensor> {
+fn move_along(from: &[Tensor], direction: &Tensor, distance: f64) -> Vec<Tensor> {
     let mut at = 0;
     let mut moved = |from: &Tensor| {
         let own = direction.narrow(0, at, from.numel()).reshape(from.shape());
@@ -123,7 +123,7 @@ fn along(from: &[Tensor], direction: &Tensor, distance: f64) -> Vec<Tensor> {
 /// Evaluates loss and gradient, the latter as one vector.
 fn evaluate<P: Problem>(problem: &mut P) -> Result<(f64, Tensor), P::Error> {
     let (value, gradients) = problem.evaluate()?;
-    Ok((value, no_grad(|| flat(&gradients))?))
+    Ok((value, no_grad(|| flatten(&gradients))?))
 }
 
 impl Memory {
@@ -180,19 +180,19 @@ impl Memory {
                 let size = largest(&direction)?;
                 let left = o.evaluations.saturating_sub(evaluations);
                 let (found, taken) = search(&here, length, size, o.tolerance_change, left, |distance| {
-                    problem.set(no_grad(|| along(&from, &direction, distance)))?;
+                    problem.set(no_grad(|| move_along(&from, &direction, distance)))?;
                     let (value, gradient) = evaluate(problem)?;
                     let slope = dot(&gradient, &direction)?;
                     Ok::<_, P::Error>(Point { at: distance, value, slope, gradient })
                 })?;
-                problem.set(no_grad(|| along(&from, &direction, found.at)))?;
+                problem.set(no_grad(|| move_along(&from, &direction, found.at)))?;
                 (length, value, gradient) = (found.at, found.value, found.gradient);
                 evaluations += taken;
                 if let Some(last) = &mut self.last {
                     last.length = length;
                 }
             } else {
-                problem.set(no_grad(|| along(&from, &direction, length)))?;
+                problem.set(no_grad(|| move_along(&from, &direction, length)))?;
                 if iteration < o.iterations {
                     (value, gradient) = evaluate(problem)?;
                     evaluations += 1;

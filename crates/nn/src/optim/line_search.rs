@@ -51,29 +51,29 @@ pub(super) fn search<E>(
             break [last, new];
         }
         let bounds = (new.at + 0.01 * (new.at - last.at), new.at * 10.0);
-        let next = least(&last, &new, Some(bounds));
+        let next = cubic_minimum(&last, &new, Some(bounds));
         last = std::mem::replace(&mut new, evaluate(next)?);
         taken += 1;
     };
     // Shrinks the bracket; `low` is the index of its better end.
     let mut low = usize::from(ends[0].value > ends[1].value);
-    let mut slow = false;
+    let mut was_near_end = false;
     while taken <= limit && (ends[1].at - ends[0].at).abs() * size >= tolerance {
         let (least_at, most_at) = (ends[0].at.min(ends[1].at), ends[0].at.max(ends[1].at));
-        let mut at = least(&ends[0], &ends[1], None);
+        let mut at = cubic_minimum(&ends[0], &ends[1], None);
         // If the minimum is outside of the bracket, or near an end twice in a row, moves it to a tenth from
         // that end.
         let margin = 0.1 * (most_at - least_at);
         let near = (most_at - at).min(at - least_at) < margin;
-        if near && (slow || at >= most_at || at <= least_at) {
+        if near && (was_near_end || at >= most_at || at <= least_at) {
             at = if (at - most_at).abs() < (at - least_at).abs() {
                 most_at - margin
             } else {
                 least_at + margin
             };
-            slow = false;
+            was_near_end = false;
         } else {
-            slow = near;
+            was_near_end = near;
         }
         let new = evaluate(at)?;
         taken += 1;
@@ -96,7 +96,7 @@ pub(super) fn search<E>(
 
 /// Returns the minimum of the cubic through two points with their slopes, within bounds (by default the
 /// points). Returns the middle of the bounds if the cubic has no minimum.
-fn least(a: &Point, b: &Point, bounds: Option<(f64, f64)>) -> f64 {
+fn cubic_minimum(a: &Point, b: &Point, bounds: Option<(f64, f64)>) -> f64 {
     let (from, to) = bounds.unwrap_or((a.at.min(b.at), a.at.max(b.at)));
     let bend = a.slope + b.slope - 3.0 * (a.value - b.value) / (a.at - b.at);
     let square = bend * bend - a.slope * b.slope;

@@ -57,7 +57,7 @@ impl Rule for Sgd {
 
     fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let (rate, share, momentum, decay) = (&n[0], &n[1], &n[2], &n[3]);
-        let g = Decay::of(self.weight_decay, false).penalty(p, g, decay);
+        let g = Decay::of(self.weight_decay, false).with_penalty(p, g, decay);
         let [direction] = state else { return (p - rate * &g, Vec::new()) };
         let direction = direction * momentum + &g * share;
         let along = if self.nesterov { &g + &direction * momentum } else { direction.clone() };
@@ -91,13 +91,13 @@ impl Decay {
     }
 
     /// Returns the gradient of the loss with the penalty, if there is one.
-    pub(super) fn penalty(self, p: &Tensor, g: &Tensor, decay: &Tensor) -> Tensor {
+    pub(super) fn with_penalty(self, p: &Tensor, g: &Tensor, decay: &Tensor) -> Tensor {
         if self == Decay::Penalty { g + p * decay } else { g.clone() }
     }
 
     /// Returns the parameter after decoupled weight decay: `kept` is the fraction of it that remains. Returns
     /// the parameter unchanged for other kinds of decay.
-    pub(super) fn shrunk(self, p: &Tensor, kept: &Tensor) -> Tensor {
+    pub(super) fn decayed(self, p: &Tensor, kept: &Tensor) -> Tensor {
         if self == Decay::Decoupled { p * kept } else { p.clone() }
     }
 }
@@ -255,7 +255,7 @@ impl Rule for Asgd {
     fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let (eta, mu, lambda, decay) = (&n[0], &n[1], &n[2], &n[3]);
         let [average, now, share] = [0, 1, 2].map(|i| &state[i]);
-        let g = Decay::of(self.weight_decay, false).penalty(p, g, decay);
+        let g = Decay::of(self.weight_decay, false).with_penalty(p, g, decay);
         let rate = now.to_dtype(p.dtype());
         let next = p * (1.0 - lambda * &rate) - g * &rate;
         let average = toward(average, &next, &share.to_dtype(p.dtype()));

@@ -59,7 +59,7 @@ impl Rule for RmsProp {
 
     fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let (rate, alpha, share, eps, momentum) = (&n[0], &n[1], &n[2], &n[3], &n[4]);
-        let g = Decay::of(self.weight_decay, false).penalty(p, g, &n[5]);
+        let g = Decay::of(self.weight_decay, false).with_penalty(p, g, &n[5]);
         let square = &state[0] * alpha + &g * &g * share;
         let mean = self.centered.then(|| toward(&state[1], &g, share));
         let variance = mean.as_ref().map_or_else(|| square.clone(), |m| &square - m * m);
@@ -118,7 +118,7 @@ impl Rule for Adagrad {
 
     fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let (rate, eps, decay) = (&n[0], &n[1], &n[2]);
-        let g = Decay::of(self.weight_decay, false).penalty(p, g, decay);
+        let g = Decay::of(self.weight_decay, false).with_penalty(p, g, decay);
         let sum = &state[0] + &g * &g;
         (p - rate * &g / (sum.sqrt() + eps), vec![sum])
     }
@@ -171,7 +171,7 @@ impl Rule for Adadelta {
 
     fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let (rate, rho, share, eps) = (&n[0], &n[1], &n[2], &n[3]);
-        let g = Decay::of(self.weight_decay, false).penalty(p, g, &n[4]);
+        let g = Decay::of(self.weight_decay, false).with_penalty(p, g, &n[4]);
         let averaged = |old: &Tensor, new: &Tensor| old * rho + new * new * share;
         let square = averaged(&state[0], &g);
         let change = (&state[1] + eps).sqrt() / (&square + eps).sqrt() * g;
