@@ -246,7 +246,7 @@ def layers(module):
                      f"    def forward(self, *inputs: Any) -> {gives}: ...\n    def __call__(self, *inputs: Any) -> {gives}: ...\n"
                      f"    def __getattr__(self, name: builtins.str) -> Any: ...")
     if module is conv:
-        parts.append("def each(value: Any, axes: builtins.int) -> builtins.tuple[builtins.int, ...]: ...")
+        parts.append("def _each(value: Any, axes: builtins.int) -> builtins.tuple[builtins.int, ...]: ...")
     return "\n\n".join(parts) + "\n"
 
 

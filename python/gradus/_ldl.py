@@ -8,7 +8,7 @@ import math
 
 from . import _native
 
-#: Bounds the growth of elements.
+#: The threshold of Bunch-Kaufman pivoting, which bounds the growth of elements.
 _ALPHA = (1 + math.sqrt(17)) / 8
 
 
@@ -18,14 +18,14 @@ def _size(x):
 
 
 def _exchanged(a, i, j):
-    """Exchanges two indices of a matrix, or of rows."""
+    """Exchanges rows `i` and `j`."""
     order = list(range(a.shape[0]))
     order[i], order[j] = order[j], order[i]
     return a.index_select(0, _native.tensor(order))
 
 
 def _pivot(a, hermitian):
-    """Returns the index of the pivot, whether it forms a block of two with index 0, and whether there is no pivot."""
+    """Returns the index of the pivot, the size of its block (2 if it is a block with index 0) and whether there is no pivot."""
     first = abs(a[0, 0].real.item() if hermitian else _size(a[0, 0]).item())
     column = _size(a[1:, 0])
     largest = column.amax().item() if len(column) else 0.0

@@ -243,7 +243,7 @@ def get_device(self):
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
     """Raises an error: there is no CUDA device."""
-    raise RuntimeError("there is no GPU to use; this package computes on the CPU, or with `.to('wgpu')`")
+    raise RuntimeError("there is no CUDA device; use .cpu() or .to('wgpu')")
 
 
 def install():

@@ -2,7 +2,7 @@
 
 from . import _native
 
-# dtype: bits, eps, largest, smallest normal, decimal digits
+# dtype: bits, eps, largest, smallest normal, resolution
 _FLOATS = {
     "float64": (64, 2.0**-52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022, 1e-15),
     "float32": (32, 2.0**-23, (2 - 2.0**-23) * 2.0**127, 2.0**-126, 1e-6),
@@ -13,7 +13,7 @@ _PARTS = {"complex128": "float64", "complex64": "float32"}
 _INTEGERS = {"int64": 64, "int32": 32, "int16": 16, "int8": 8, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
 
 
-def _named(dtype, names):
+def _name_of(dtype, names):
     return next((name for name in names if getattr(_native, name, None) == dtype), None)
 
 
@@ -27,7 +27,7 @@ class finfo:
 
     def __init__(self, dtype=None):
         dtype = _native.float32 if dtype is None else dtype
-        name = _named(dtype, [*_FLOATS, *_PARTS])
+        name = _name_of(dtype, [*_FLOATS, *_PARTS])
         if name is None:
             raise TypeError(f"finfo() requires a floating point dtype, not {dtype}; use iinfo()")
         self.dtype = _PARTS.get(name, name)
@@ -48,7 +48,7 @@ class iinfo:
     """
 
     def __init__(self, dtype):
-        name = _named(dtype, _INTEGERS)
+        name = _name_of(dtype, _INTEGERS)
         if name is None:
             raise TypeError(f"iinfo() requires an integer dtype, not {dtype}; use finfo()")
         self.dtype, self.bits = name, _INTEGERS[name]

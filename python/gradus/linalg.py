@@ -174,7 +174,7 @@ def _holds_vectors(A, B):
 def solve_ex(A, B, *, left=True, check_errors=False):
     """Solves as `solve` does. Instead of raising an error, also returns the index of the first zero pivot of `A`, counted from 1, or 0.
 
-    If there is none, the result is NaN.
+    The solution of a singular matrix is NaN.
 
     >>> import gradus
     >>> gradus.linalg.solve_ex(gradus.tensor([[1.0, 2.0], [2.0, 4.0]]), gradus.ones(2)).info
@@ -516,7 +516,7 @@ def polar(A):
     return _results.polar(*_with_rule(factors, rule, A))
 
 
-def _where_right(function, A, info):
+def _apply_if_valid(function, A, info):
     """Applies a function to the matrices that have no error; the results of the others are NaN."""
     wrong = (info != 0).unsqueeze(-1).unsqueeze(-1)
     return function(_native.where(wrong, _native.eye(A.shape[-1], dtype=A.dtype), A)).masked_fill(wrong, math.nan)
@@ -536,7 +536,7 @@ def inv_ex(A, *, check_errors=False):
     tensor(1, dtype=gradus.int32)
     """
     info = _lu_info(_native.lu(A.detach())[2])
-    return _checked(_results.inv_ex(_where_right(inv, A, info), info), check_errors, "linalg.inv_ex: a matrix is singular")
+    return _checked(_results.inv_ex(_apply_if_valid(inv, A, info), info), check_errors, "linalg.inv_ex: a matrix is singular")
 
 
 def cholesky_ex(A, *, upper=False, check_errors=False):
@@ -547,7 +547,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
     tensor(1, dtype=gradus.int32)
     """
     info = _first_bad_minor(A.detach(), upper)
-    factor = _where_right(lambda x: cholesky(x, upper=upper), A, info)
+    factor = _apply_if_valid(lambda x: cholesky(x, upper=upper), A, info)
     return _checked(_results.cholesky_ex(factor, info), check_errors, "linalg.cholesky_ex: a matrix is not positive-definite")
 
 

@@ -7,10 +7,8 @@ maximum). The mask broadcasts to the input. Without a mask all elements are sele
 import builtins
 import math
 
-from . import linalg
+from . import _native, limits as _limits, linalg as _linalg
 from ._native import bool as _bool
-from ._native import float32, int64, where, zeros
-from .limits import iinfo
 
 __all__ = """
 amax amin argmax argmin cumprod cumsum log_softmax logaddexp logsumexp mean median norm normalize prod softmax softmin std sum var
@@ -20,7 +18,7 @@ amax amin argmax argmin cumprod cumsum log_softmax logaddexp logsumexp mean medi
 def _input_mask(input, *args, mask=None, **kwargs):
     """Returns the mask in the shape of the input; all True if there is none."""
     if mask is None:
-        return zeros(tuple(input.shape), dtype=_bool).logical_not()
+        return _native.zeros(tuple(input.shape), dtype=_bool).logical_not()
     if mask.dim() > input.dim():
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     return mask.to(_bool).expand(tuple(input.shape))
@@ -47,12 +45,12 @@ def _lowest(dtype, sign):
         return sign < 0
     if dtype.is_floating_point:
         return -sign * math.inf
-    return iinfo(dtype).min if sign > 0 else iinfo(dtype).max
+    return _limits.iinfo(dtype).min if sign > 0 else _limits.iinfo(dtype).max
 
 
 def _counted(dtype):
     """Returns the dtype of sums and products: int64 for integers and booleans."""
-    return dtype if dtype.is_floating_point or dtype.is_complex else int64
+    return dtype if dtype.is_floating_point or dtype.is_complex else _native.int64
 
 
 def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
@@ -160,7 +158,7 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
     tensor(2.)
     """
     floating = input.is_floating_point()
-    found = _selected(input if floating else input.to(float32), mask, math.nan).nanmedian(dim, keepdim).values
+    found = _selected(input if floating else input.to(_native.float32), mask, math.nan).nanmedian(dim, keepdim).values
     if floating:
         return found
     if builtins.bool(found.isnan().any()):
@@ -202,7 +200,7 @@ def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
     tensor(5.)
     """
     kept = _selected(input, mask, math.inf if ord == -math.inf else 0)
-    return linalg.vector_norm(kept, ord, dim, builtins.bool(keepdim), dtype=input.dtype if dtype is None else dtype)
+    return _linalg.vector_norm(kept, ord, dim, builtins.bool(keepdim), dtype=input.dtype if dtype is None else dtype)
 
 
 def _spread(input, dim, unbiased, correction, keepdim, dtype, mask):
@@ -211,8 +209,8 @@ def _spread(input, dim, unbiased, correction, keepdim, dtype, mask):
         raise AssertionError("Only one of unbiased and correction may be given")
     correction = correction if correction is not None else 0 if unbiased is False else 1
     floating = input.is_floating_point() or input.is_complex()
-    dtype = dtype if dtype is not None else input.dtype if floating else float32
-    inner = dtype if dtype.is_floating_point or dtype.is_complex else float32
+    dtype = dtype if dtype is not None else input.dtype if floating else _native.float32
+    inner = dtype if dtype.is_floating_point or dtype.is_complex else _native.float32
     count = _input_mask(input, mask=mask).sum(dim, keepdim=True)
     x = input - sum(input, dim, keepdim=True, dtype=dtype, mask=mask) / count
     total = sum(x * x.conj(), dim, keepdim=keepdim, dtype=inner, mask=mask)
@@ -283,7 +281,7 @@ def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
     tensor([0.6000, 0.0000, 0.8000])
     """
     length = norm(input, ord, dim, keepdim=True, dtype=input.dtype if dtype is None else dtype, mask=mask)
-    return _selected(input, mask, 0) / where(length < eps, eps, length).to(length.dtype)
+    return _selected(input, mask, 0) / _native.where(length < eps, eps, length).to(length.dtype)
 
 from ._device import located_in as _located_in  # noqa: E402
 

@@ -20,7 +20,8 @@ from .nn.module import Module
 #: The types of objects that files may name.
 _NAMED = (types.FunctionType, types.BuiltinFunctionType, type)
 
-#: The modules of the package, with their submodules, of which files may name functions and all classes; of others only layers.
+#: The modules of the package whose functions and classes files may name, with those of their submodules; "" is the package itself. Of
+#: other modules, files may name only layers.
 _MODULES = ("", "_device", "_native", "_results", "composed", "core", "fft", "linalg", "nn", "special")
 
 #: Objects that files may name, in addition to the package's own.

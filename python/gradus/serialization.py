@@ -38,8 +38,8 @@ class _Writer:
 
     def __init__(self):
         self.tensors = {}
-        self.modules = {}  # numbers of objects, by identity
-        self.named = {}  # by identity: a shared tensor is written once, and read as one
+        self.modules = {}  # the number of each written module and object, by identity
+        self.named = {}  # the name of each written tensor, by identity: a shared tensor is written once, and read as one
 
     def name(self, path):
         name = base = ".".join(path) if path else "tensor"

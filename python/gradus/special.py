@@ -27,7 +27,7 @@ def entr(input):
 
 
 def xlog1py(input, other):
-    """`x log(1 + y)`; 0 where `x` is.
+    """`x log(1 + y)`; 0 where `x` is 0, unless `y` is NaN.
 
     >>> import gradus
     >>> gradus.special.xlog1py(gradus.tensor([0.0, 2.0]), gradus.tensor([-1.0, 0.0]))

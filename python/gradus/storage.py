@@ -75,7 +75,7 @@ class TypedStorage(UntypedStorage):
     4
     """
 
-    dtype = property(lambda self: self._tensor.dtype, doc="What its elements are.")
+    dtype = property(lambda self: self._tensor.dtype, doc="The dtype of its elements.")
 
     def size(self):
         """Returns the number of elements."""

@@ -33,7 +33,7 @@ def made(module, absent=False):
     classes = {}
     for name, dtype in _NAMES.items():
         if hasattr(_native, dtype):
-            doc = f"Tensors of `{dtype}`: PyTorch's older way to say `tensor(…, dtype={dtype})`."
+            doc = f"Tensors of `{dtype}`: PyTorch's older way to write `tensor(…, dtype={dtype})`."
             if not absent:
                 doc += f"\n\n    >>> import gradus\n    >>> isinstance(gradus.{name}Tensor([1, 0]), gradus.{name}Tensor)\n    True\n    "
             body = {"__doc__": doc, "__module__": module, "dtype": getattr(_native, dtype), "_absent": absent}

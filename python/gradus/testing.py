@@ -32,7 +32,7 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
 
 
 def _difference(actual, expected, how, where):
-    """Describes how two nested containers differ; None if they do not."""
+    """Describes how two nested containers differ; empty if they do not."""
     if isinstance(expected, dict) or isinstance(actual, dict):
         if not (isinstance(actual, dict) and isinstance(expected, dict)) or set(actual) != set(expected):
             return f"The keys of the mappings do not match{where}"

@@ -46,7 +46,7 @@ class _Flat:
         return built
 
 
-def _places(argnums, args):
+def _argument_indices(argnums, args):
     several = isinstance(argnums, (tuple, list))
     places = list(argnums) if several else [argnums]
     for i in places:
@@ -72,7 +72,7 @@ def value_and_grad(function, argnums=0, has_aux=False):
 
     @functools.wraps(function)
     def differentiated(*args, **kwargs):
-        several, places = _places(argnums, args)
+        several, places = _argument_indices(argnums, args)
         flat = _Flat(function, args, kwargs, places)
         if not all(t.dtype.is_floating_point or t.dtype.is_complex for t in flat.tensors):
             raise TypeError("gradients need float tensors; select others with argnums")
@@ -200,7 +200,7 @@ def jacobian(function, argnums=0, *inputs, has_aux=False, chunk_size=None, rando
 
     @functools.wraps(function)
     def derived(*args, **kwargs):
-        several, places = _places(argnums, args)
+        several, places = _argument_indices(argnums, args)
         flat = _Flat((lambda *a, **k: function(*a, **k)[0]) if has_aux else function, args, kwargs, places)
         shapes = []
 
@@ -249,7 +249,7 @@ def hessian(function, argnums=0, *inputs):
 
     @functools.wraps(function)
     def derived(*args, **kwargs):
-        _, (place,) = _places(argnums, args)
+        _, (place,) = _argument_indices(argnums, args)
         try:
             if isinstance(args[place], Tensor):
                 return _native._hessian(args[place], lambda x: scalar(function(*args[:place], x[0], *args[place + 1 :], **kwargs)))
@@ -314,7 +314,7 @@ def checkpoint(function, *args, use_reentrant=None, **kwargs):
 
 
 class custom_vjp:
-    """A function with an explicit gradient: `defvjp(rule)` with `rule(inputs, outputs, cotangents)` giving one per input.
+    """A function with an explicit gradient: `defvjp(rule)` with `rule(inputs, outputs, cotangents)` returning one per input.
 
     >>> import gradus
     >>> @gradus.custom_vjp
@@ -342,7 +342,7 @@ class custom_vjp:
 
 
 class custom_jvp:
-    """A function with explicit tangents: `defjvp(rule)` with `rule(inputs, outputs, tangents)` giving one per output.
+    """A function with explicit tangents: `defjvp(rule)` with `rule(inputs, outputs, tangents)` returning one per output.
 
     The rule must be linear in the tangents. Gradients are its transpose, so one rule serves forward and reverse mode.
 
@@ -374,7 +374,7 @@ class custom_jvp:
 def cond(predicate, true_function, false_function, *operands):
     """`true_function(*operands)` or `false_function(*operands)`, by a scalar; only one of them runs.
 
-    Operands are given one by one, or, as in PyTorch, as one tuple.
+    Operands are passed one by one, or, as in PyTorch, as one tuple.
 
     >>> import gradus
     >>> x = gradus.tensor(2.0)

@@ -9,7 +9,7 @@ from . import _native
 from ._device import device as _device
 
 
-def _named(device):
+def _device_name(device):
     """Returns the name of a device passed as a number, a string, a `gradus.device` or None."""
     if device is None or isinstance(device, int):
         return f"wgpu:{device or 0}"
@@ -68,7 +68,7 @@ def get_device_properties(device=None):
     >>> [p for p in map(gradus.wgpu.get_device_properties, range(gradus.wgpu.device_count())) if not p.name]
     []
     """
-    name = _named(device)
+    name = _device_name(device)
     for found, facts in _native._devices("wgpu"):
         if found == name:
             return Properties(facts)
@@ -92,7 +92,7 @@ def synchronize(device=None):
     >>> if gradus.wgpu.is_available():
     ...     gradus.wgpu.synchronize()
     """
-    _native._finish(_named(device))
+    _native._finish(_device_name(device))
 
 
 def memory_allocated(device=None):
@@ -102,7 +102,7 @@ def memory_allocated(device=None):
     >>> not gradus.wgpu.is_available() or gradus.wgpu.memory_allocated() >= 0
     True
     """
-    return _native._memory(_named(device))[0] if is_available() else 0
+    return _native._memory(_device_name(device))[0] if is_available() else 0
 
 
 def memory_reserved(device=None):
@@ -112,7 +112,7 @@ def memory_reserved(device=None):
     >>> not gradus.wgpu.is_available() or gradus.wgpu.memory_reserved() >= 0
     True
     """
-    return _native._memory(_named(device))[1] if is_available() else 0
+    return _native._memory(_device_name(device))[1] if is_available() else 0
 
 
 def max_memory_allocated(device=None):
@@ -122,7 +122,7 @@ def max_memory_allocated(device=None):
     >>> not gradus.wgpu.is_available() or gradus.wgpu.max_memory_allocated() >= 0
     True
     """
-    return _native._memory(_named(device))[2] if is_available() else 0
+    return _native._memory(_device_name(device))[2] if is_available() else 0
 
 
 def empty_cache():

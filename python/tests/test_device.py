@@ -43,7 +43,7 @@ def test_devices_by_name():
         gradus.zeros(2, device="toaster")
     with pytest.raises(RuntimeError, match="CPU device index must be -1 or zero, got 1"):
         gradus.zeros(2, device="cpu:1")
-    with pytest.raises(RuntimeError, match="no GPU"):
+    with pytest.raises(RuntimeError, match="no CUDA device"):
         x.cuda()
 
 

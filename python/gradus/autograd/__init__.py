@@ -3,7 +3,7 @@
 from .. import _native
 from ..core import Tensor, enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from . import functional  # noqa: F401
-from .functional import listed as _listed
+from .functional import _listed
 from .function import Function  # noqa: F401
 from .gradcheck import gradcheck, gradgradcheck  # noqa: F401
 

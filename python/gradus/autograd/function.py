@@ -18,7 +18,7 @@ class FunctionCtx:
     """Storage of a `Function` for its backward pass."""
 
     saved_tensors = ()
-    _flat = _dirty = ()
+    _non_differentiable = _dirty = ()
     _zeros = True
 
     def __init__(self, needs_input_grad=()):
@@ -31,7 +31,7 @@ class FunctionCtx:
 
     def mark_non_differentiable(self, *tensors):
         """Marks results without gradients."""
-        self._flat = tensors
+        self._non_differentiable = tensors
 
     def mark_dirty(self, *tensors):
         """Marks arguments that were changed in place and are results."""
@@ -69,7 +69,7 @@ class Function:
     """
 
     #: True once the function has read elements.
-    _looks = False
+    _reads_elements = False
     #: Stores what `backward` needs, if `forward` takes no `ctx`.
     setup_context = None
 
@@ -105,14 +105,14 @@ class Function:
             pairs = ((grads[i], t) for i, t in zip(places, tensors))
             return [_native.zeros_like(t) if g is None else g for g, t in pairs]
 
-        if hasattr(cls, "backward") and (not cls._looks or _native.is_tracing()):
+        if hasattr(cls, "backward") and (not cls._reads_elements or _native.is_tracing()):
             try:
                 found = _native._custom_vjp([args[i] for i in places], outputs, rule)
                 return tuple(found) if several[0] else found[0]
             except RuntimeError as error:
                 if _native.is_tracing() or not (isinstance(error, _NeedsElements) or any(text in str(error) for text in _TRACED)):
                     raise
-                cls._looks = True
+                cls._reads_elements = True
         return cls._run_untraced(args, needs, forward)
 
     @classmethod
@@ -156,7 +156,7 @@ class Function:
             gate.register_hook(functools.partial(open_gate, i))
         none = sum(gate.reshape(-1)[:0].sum().real for gate in gates.values())  # 0, which depends on the gates
         for k, r in enumerate(results):
-            if not isinstance(r, Tensor) or not (r.is_floating_point() or r.is_complex()) or any(r is t for t in ctx._flat):
+            if not isinstance(r, Tensor) or not (r.is_floating_point() or r.is_complex()) or any(r is t for t in ctx._non_differentiable):
                 continue
             own = r.detach() + none.to(r.dtype)
             own.register_hook(functools.partial(note, k))

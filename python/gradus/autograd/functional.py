@@ -4,7 +4,7 @@ from .. import transforms
 from ..core import Tensor
 
 
-def listed(x):
+def _listed(x):
     """Returns one tensor or several as a list."""
     return [x] if isinstance(x, Tensor) else list(x)
 
@@ -17,7 +17,7 @@ def vjp(func, inputs, v=None):
     (tensor(9.), tensor(6.))
     """
     several = not isinstance(inputs, Tensor)
-    value, pull = transforms.vjp(func, *listed(inputs))
+    value, pull = transforms.vjp(func, *_listed(inputs))
     found = pull(value.new_tensor(1.0) if v is None else v)
     return value, found if several else found[0]
 
@@ -29,7 +29,7 @@ def jvp(func, inputs, v):
     >>> gradus.autograd.functional.jvp(lambda x: x * x, gradus.tensor(3.0), gradus.tensor(2.0))
     (tensor(9.), tensor(12.))
     """
-    return transforms.jvp(func, listed(inputs), listed(v))
+    return transforms.jvp(func, _listed(inputs), _listed(v))
 
 
 def hvp(func, inputs, v):
@@ -40,8 +40,8 @@ def hvp(func, inputs, v):
     (tensor(8.), tensor(12.))
     """
     several = not isinstance(inputs, Tensor)
-    found = transforms.hvp(func, listed(inputs), listed(v))
-    return func(*listed(inputs)), found if several else found[0]
+    found = transforms.hvp(func, _listed(inputs), _listed(v))
+    return func(*_listed(inputs)), found if several else found[0]
 
 
 def vhp(func, inputs, v):
@@ -63,7 +63,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
             [0., 4.]])
     """
     places = 0 if isinstance(inputs, Tensor) else tuple(range(len(inputs)))
-    return transforms.jacobian(func, places)(*listed(inputs))
+    return transforms.jacobian(func, places)(*_listed(inputs))
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
@@ -75,4 +75,4 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
             [ 0., 12.]])
     """
     places = 0 if isinstance(inputs, Tensor) else tuple(range(len(inputs)))
-    return transforms.hessian(func, places)(*listed(inputs))
+    return transforms.hessian(func, places)(*_listed(inputs))

@@ -36,7 +36,7 @@ def histc(input, bins=100, min=0, max=0):
 
 
 def histogramdd(input, bins, range=None, weight=None, density=False):
-    """Returns the number of points, rows of the last axis, in each cell of a grid. `bins` holds a number or the edges for each axis.
+    """Returns the number of points, the vectors along the last axis, in each cell of a grid. `bins` holds a number or the edges for each axis.
 
     >>> import gradus
     >>> gradus.histogramdd(gradus.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), bins=[2, 2]).hist

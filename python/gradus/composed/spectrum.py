@@ -80,14 +80,14 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
     total = n_fft + hop * (count - 1)
     places = (arange(count).unsqueeze(1) * hop + arange(n_fft)).reshape(-1)
 
-    def laid(rows):
+    def overlap_add(rows):
         """Adds overlapping frames to one signal."""
         if rows.is_complex():
-            return complex(laid(rows.real), laid(rows.imag))
+            return complex(overlap_add(rows.real), overlap_add(rows.imag))
         flat = rows.reshape(rows.shape[0], -1)
         return zeros((flat.shape[0], total), dtype=flat.dtype).scatter_add(1, places.expand(tuple(flat.shape)), flat)
 
-    signal, weight = laid(pieces * window), laid((window * window).expand(1, count, n_fft))
+    signal, weight = overlap_add(pieces * window), overlap_add((window * window).expand(1, count, n_fft))
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - n_fft // 2 if center else total
     if not weight._is_traced and bool((weight[:, start:min(end, total)].abs() < 1e-11).any()):

@@ -54,9 +54,9 @@ def get_device_name(device=None):
     >>> import gradus
     >>> gradus.cuda.get_device_name()
     Traceback (most recent call last):
-    RuntimeError: there is no GPU to use; this package computes on the CPU
+    RuntimeError: there is no CUDA device; this package computes on the CPU and on `wgpu` devices
     """
-    raise RuntimeError("there is no GPU to use; this package computes on the CPU")
+    raise RuntimeError("there is no CUDA device; this package computes on the CPU and on `wgpu` devices")
 
 
 def current_device():
@@ -65,9 +65,9 @@ def current_device():
     >>> import gradus
     >>> gradus.cuda.current_device()
     Traceback (most recent call last):
-    RuntimeError: there is no GPU to use; this package computes on the CPU
+    RuntimeError: there is no CUDA device; this package computes on the CPU and on `wgpu` devices
     """
-    raise RuntimeError("there is no GPU to use; this package computes on the CPU")
+    raise RuntimeError("there is no CUDA device; this package computes on the CPU and on `wgpu` devices")
 
 
 def memory_allocated(device=None):
@@ -89,7 +89,7 @@ globals().update(_classes(__name__, absent=True))  # so that programs can name t
 
 
 def is_bf16_supported(including_emulation=True):
-    """`False`: there is no GPU.
+    """Returns False: there is no CUDA device.
 
     >>> import gradus
     >>> gradus.cuda.is_bf16_supported()
@@ -99,7 +99,7 @@ def is_bf16_supported(including_emulation=True):
 
 
 def is_initialized():
-    """`False`: there is no GPU.
+    """Returns False: there is no CUDA device.
 
     >>> import gradus
     >>> gradus.cuda.is_initialized()
@@ -122,9 +122,9 @@ def set_device(device):
     >>> import gradus
     >>> gradus.cuda.set_device(0)
     Traceback (most recent call last):
-    RuntimeError: there is no GPU to use; this package computes on the CPU
+    RuntimeError: there is no CUDA device; this package computes on the CPU and on `wgpu` devices
     """
-    raise RuntimeError("there is no GPU to use; this package computes on the CPU")
+    raise RuntimeError("there is no CUDA device; this package computes on the CPU and on `wgpu` devices")
 
 
 get_device_properties = get_device_capability = set_device

@@ -216,8 +216,8 @@ class Beta(_OfGamma):
         self.concentration1, self.concentration0 = numbers(concentration1, concentration0)
         super().__init__(self.concentration1.shape, validate_args=validate_args)
 
-    def _shares(self):
-        """Returns the concentrations of both parameters."""
+    def _dirichlet(self):
+        """Returns the Dirichlet distribution of the number and its complement to 1."""
         return Dirichlet(stack([self.concentration1, self.concentration0], -1), validate_args=False)
 
     @property
@@ -228,23 +228,23 @@ class Beta(_OfGamma):
     @property
     def mode(self):
         """The mode."""
-        return self._shares().mode[..., 0]
+        return self._dirichlet().mode[..., 0]
 
     @property
     def variance(self):
         """The variance."""
-        return self._shares().variance[..., 0]
+        return self._dirichlet().variance[..., 0]
 
     def _draw(self, one, zero):
         one, zero = _gamma(one), _gamma(zero)
         return one / (one + zero)
 
     def _log_prob(self, value):
-        return self._shares()._log_prob(stack([value, 1 - value], -1))
+        return self._dirichlet()._log_prob(stack([value, 1 - value], -1))
 
     def entropy(self):
         """Computes the entropy."""
-        return self._shares().entropy()
+        return self._dirichlet().entropy()
 
 
 class Poisson(_Sampled):

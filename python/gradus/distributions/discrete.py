@@ -41,7 +41,7 @@ class Categorical(Distribution):
             self.probs = softmax(given, -1)
         super().__init__(given.shape[:-1], validate_args=validate_args)
 
-    def _named(self):
+    def _parameter_names(self):
         return self._from
 
     @property
@@ -122,7 +122,7 @@ class Bernoulli(Distribution):
             self.probs, self.logits = given.sigmoid(), given
         super().__init__(given.shape, validate_args=validate_args)
 
-    def _named(self):
+    def _parameter_names(self):
         return self._from
 
     @property

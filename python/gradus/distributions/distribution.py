@@ -27,18 +27,18 @@ def _on_cpu(distribution):
     return twin
 
 
-def _where(distribution):
+def _device_of(distribution):
     """Returns the device of a distribution's tensors, or `None` if that is the CPU."""
     parts = list(vars(distribution).values())
-    return first(parts) or next(filter(None, (_where(part) for part in parts if isinstance(part, Distribution))), None)
+    return first(parts) or next(filter(None, (_device_of(part) for part in parts if isinstance(part, Distribution))), None)
 
 
-def _near(method):
+def _on_parameter_device(method):
     """Wraps a method so that it makes tensors on the device of the parameters. If the device lacks a dtype, the method runs on the CPU."""
 
     @functools.wraps(method)
     def call(self, *args, **kwargs):
-        there = _where(self) if OPENED else None
+        there = _device_of(self) if OPENED else None
         if there is None:
             return method(self, *args, **kwargs)
         draws = None if is_tracing() else get_rng_state()
@@ -70,7 +70,7 @@ class Distribution:
         super().__init_subclass__(**kwargs)
         for name in _COMPUTING:
             if name in vars(cls) and callable(vars(cls)[name]):
-                setattr(cls, name, _near(vars(cls)[name]))
+                setattr(cls, name, _on_parameter_device(vars(cls)[name]))
 
     @staticmethod
     def set_default_validate_args(value):
@@ -86,16 +86,16 @@ class Distribution:
         for name in self._unchecked() if self._validate_args else ():
             constraint, value = self.arg_constraints[name], getattr(self, name)
             if violated(constraint, value):
-                raise ValueError(f"Expected parameter {name} ({_what(value)}) of distribution {self!r} to satisfy the constraint "
+                raise ValueError(f"Expected parameter {name} ({_description(value)}) of distribution {self!r} to satisfy the constraint "
                                  f"{constraint!r}, but found invalid values:\n{value.detach()}")
 
-    def _named(self):
-        """Returns the parameters passed to the constructor."""
+    def _parameter_names(self):
+        """Returns the names of the parameters passed to the constructor."""
         return list(self.arg_constraints)
 
     def _unchecked(self):
-        """Returns the parameters that are not validated yet."""
-        return self._named()
+        """Returns the names of the parameters that are not validated yet."""
+        return self._parameter_names()
 
     def _validate_sample(self, value):
         """Raises an error for an invalid value of this distribution."""
@@ -108,7 +108,7 @@ class Distribution:
             if a != 1 and b != 1 and a != b:
                 raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {given} vs {own}.")
         if self.support is not None and violated(self.support, value):
-            raise ValueError(f"Expected value argument ({_what(value)}) to be within the support ({self.support!r}) of the "
+            raise ValueError(f"Expected value argument ({_description(value)}) to be within the support ({self.support!r}) of the "
                              f"distribution {self!r}, but found invalid values:\n{value.detach()}")
 
     def expand(self, batch_shape, _instance=None):
@@ -130,7 +130,7 @@ class Distribution:
         return self.entropy().exp()
 
     def __repr__(self):
-        values = ((name, getattr(self, name).detach()) for name in self._named())
+        values = ((name, getattr(self, name).detach()) for name in self._parameter_names())
         return f"{type(self).__name__}({', '.join(f'{name}: {v if v.numel() == 1 else v.size()}' for name, v in values)})"
 
     @property
@@ -208,5 +208,5 @@ def violated(constraint, value):
     return not is_tracing() and not bool(constraint.check(value.detach()).all())
 
 
-def _what(value):
+def _description(value):
     return f"{type(value).__name__} of shape {tuple(value.shape)}"

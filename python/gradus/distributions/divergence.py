@@ -22,14 +22,14 @@ def kl_divergence(p, q):
     >>> kl_divergence(Normal(1.0, 1.0), Normal(0.0, 1.0)).item()
     0.5
     """
-    return _between(type(p), type(q))(p, q)
+    return _find_divergence(type(p), type(q))(p, q)
 
 
-def _between(p, q):
+def _find_divergence(p, q):
     """Returns the function registered for two classes. Of several matching pairs, returns that of the most specific first class, then
     of the most specific second class."""
     near = [(far_p, far_q, one, other) for one, other in _REGISTERED
-            if (far_p := _far(p, one)) is not None and (far_q := _far(q, other)) is not None]
+            if (far_p := _inheritance_distance(p, one)) is not None and (far_q := _inheritance_distance(q, other)) is not None]
     if not near:
         raise NotImplementedError(f"the divergence of {p.__name__} from {q.__name__} is not known")
     *_, one, other = min(near, key=lambda x: (x[0], x[1]))
@@ -40,7 +40,7 @@ def _between(p, q):
     return _REGISTERED[one, other]
 
 
-def _far(kind, base):
+def _inheritance_distance(kind, base):
     """Returns the distance in the class hierarchy; `None` if it is not a subclass. Some classes derive from another
     without being special cases of it."""
     apart = any(issubclass(kind, one) and base is other for one, other in ((LogNormal, Normal), (OneHotCategorical, Categorical)))
@@ -130,7 +130,7 @@ def _dirichlet(p, q):
 
 
 def _beta(p, q):
-    return _dirichlet(p._shares(), q._shares())
+    return _dirichlet(p._dirichlet(), q._dirichlet())
 
 
 def _poisson(p, q):

@@ -29,8 +29,8 @@ class _Drawn(Distribution):
 
 
 class _Scaled(LocScale, _Drawn):
-    """Base of distributions with `loc` and `scale`. A subclass defines the standard distribution: `_density` is the logarithm of its
-    density, `_below` its distribution function, and `_where` the inverse of that."""
+    """Base of distributions with `loc` and `scale`. A subclass defines the standard distribution: the logarithm of its density, its
+    distribution function, and the inverse of that."""
 
     @property
     def mean(self):
@@ -43,15 +43,15 @@ class _Scaled(LocScale, _Drawn):
         return self.scale**2 * self._variance
 
     def _log_prob(self, value):
-        return self._density((value - self.loc) / self.scale) - self.scale.log()
+        return self._standard_log_density((value - self.loc) / self.scale) - self.scale.log()
 
     def cdf(self, value):
         """Computes the cumulative distribution function."""
-        return self._below((value - self.loc) / self.scale)
+        return self._standard_cdf((value - self.loc) / self.scale)
 
     def icdf(self, value):
         """Computes the inverse cumulative distribution function."""
-        return self.loc + self.scale * self._where(value)
+        return self.loc + self.scale * self._standard_icdf(value)
 
     def entropy(self):
         """Computes the entropy."""
@@ -68,13 +68,13 @@ class Laplace(_Scaled):
 
     _mean, _variance, _entropy = 0.0, 2.0, 1 + math.log(2)
 
-    def _density(self, x):
+    def _standard_log_density(self, x):
         return -x.abs() - math.log(2)
 
-    def _below(self, x):
+    def _standard_cdf(self, x):
         return 0.5 - 0.5 * x.sign() * (-x.abs()).expm1()
 
-    def _where(self, p):
+    def _standard_icdf(self, p):
         return -(p - 0.5).sign() * (-2 * (p - 0.5).abs()).log1p()
 
 
@@ -88,13 +88,13 @@ class Gumbel(_Scaled):
 
     _mean, _variance, _entropy = _EULER, math.pi**2 / 6, 1 + _EULER
 
-    def _density(self, x):
+    def _standard_log_density(self, x):
         return -x - (-x).exp()
 
-    def _below(self, x):
+    def _standard_cdf(self, x):
         return (-(-x).exp()).exp()
 
-    def _where(self, p):
+    def _standard_icdf(self, p):
         return -(-p.log()).log()
 
 
@@ -108,13 +108,13 @@ class Cauchy(_Scaled):
 
     _mean, _variance, _entropy = math.nan, math.inf, math.log(4 * math.pi)
 
-    def _density(self, x):
+    def _standard_log_density(self, x):
         return -(x * x).log1p() - math.log(math.pi)
 
-    def _below(self, x):
+    def _standard_cdf(self, x):
         return x.atan() / math.pi + 0.5
 
-    def _where(self, p):
+    def _standard_icdf(self, p):
         return (math.pi * (p - 0.5)).tan()
 
 

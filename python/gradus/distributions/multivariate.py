@@ -52,7 +52,7 @@ class MultivariateNormal(Located):
         self._factor = factor.expand(*self.loc.shape, loc.shape[-1])
         super().__init__(self.loc.shape[:-1], self.loc.shape[-1:], validate_args)
 
-    def _named(self):
+    def _parameter_names(self):
         return ["loc", self._from]
 
     def _unchecked(self):

@@ -237,7 +237,7 @@ class HalfCauchy(_Drawn):
 
     @property
     def mean(self):
-        """NaN: undefined."""
+        """Infinity, as in PyTorch."""
         return self.scale * math.inf
 
     @property
@@ -247,7 +247,7 @@ class HalfCauchy(_Drawn):
 
     @property
     def variance(self):
-        """NaN: undefined."""
+        """Infinity, as in PyTorch."""
         return self.scale * math.inf
 
     def _log_prob(self, value):

@@ -29,7 +29,7 @@ class TransformedDistribution(Distribution):
         """The support."""
         return ComposeTransform(self.transforms).codomain if self.transforms else self.base_dist.support
 
-    def _moved(self, x):
+    def _transformed(self, x):
         for transform in self.transforms:
             x = transform(x)
         return x
@@ -37,11 +37,11 @@ class TransformedDistribution(Distribution):
     def sample(self, sample_shape=()):
         """Draws from each distribution, without gradients."""
         with no_grad():
-            return self._moved(self.base_dist.sample(sample_shape))
+            return self._transformed(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape=()):
         """Draws from each distribution, with gradients of the parameters."""
-        return self._moved(self.base_dist.rsample(sample_shape))
+        return self._transformed(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value):
         """Computes the logarithm of the density."""
@@ -62,7 +62,7 @@ class TransformedDistribution(Distribution):
 
     def icdf(self, value):
         """Computes the inverse cumulative distribution function, for increasing functions."""
-        return self._moved(self.base_dist.icdf(value))
+        return self._transformed(self.base_dist.icdf(value))
 
     def expand(self, batch_shape, _instance=None):
         """Returns the distribution with its parameters broadcast to another batch shape."""
@@ -91,23 +91,23 @@ class MixtureSameFamily(Distribution):
     support = property(lambda self: self.component_distribution.support)
 
     def _shares(self):
-        """Computes the mixture weights, broadcast to the event axes."""
+        """Returns the mixture weights, with an axis of extent 1 for each event axis."""
         shares = self.mixture_distribution.probs
         return shares.reshape(*shares.shape, *[1] * len(self._event))
 
-    def _over(self, x):
+    def _weighted_sum(self, x):
         return (self._shares() * x).sum(-1 - len(self._event))
 
     @property
     def mean(self):
         """The mean."""
-        return self._over(self.component_distribution.mean)
+        return self._weighted_sum(self.component_distribution.mean)
 
     @property
     def variance(self):
         """The variance."""
         own, around = self.component_distribution, self.mean.unsqueeze(-1 - len(self._event))
-        return self._over(own.variance + (own.mean - around) ** 2)
+        return self._weighted_sum(own.variance + (own.mean - around) ** 2)
 
     def cdf(self, value):
         """Computes the cumulative distribution function."""

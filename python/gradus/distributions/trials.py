@@ -29,7 +29,7 @@ class _Tried(_Sampled):
         self.probs, self.logits = _both(given if logits is None else None, given if logits is not None else None)
         return [x.to(given.dtype) for x in others]
 
-    def _named(self):
+    def _parameter_names(self):
         return self._from
 
     @property
@@ -100,13 +100,13 @@ class Binomial(_Tried):
         return ways + value * self.logits - n * F.softplus(self.logits)
 
     def entropy(self):
-        """Computes the entropy; all must have the same `total_count`."""
+        """Computes the entropy; all distributions of the batch must have the same `total_count`."""
         values = self.enumerate_support(False)
         log = self._log_prob(values)
         return -(log.exp() * log).sum(0)
 
     def enumerate_support(self, expand=True):
-        """Returns all values; all must have the same `total_count`."""
+        """Returns all values; all distributions of the batch must have the same `total_count`."""
         most = int(self.total_count.max())
         if int(self.total_count.min()) != most:
             raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
@@ -220,7 +220,7 @@ class Multinomial(Distribution):
         self.probs, self.logits = classes.probs, classes.logits
         super().__init__(classes._batch, self.logits.shape[-1:], validate_args)
 
-    def _named(self):
+    def _parameter_names(self):
         return self._from
 
     @property

@@ -10,7 +10,7 @@
 
 from ..nn import Module
 
-_INSTEAD = "is not there: gradus.trace(function, *arguments) gives the graph of a function of tensors"
+_INSTEAD = "does not exist here: gradus.trace(function, *arguments) gives the graph of a function of tensors"
 
 
 def wrap(fn_or_name):

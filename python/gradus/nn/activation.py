@@ -4,7 +4,7 @@ from ..core import empty
 from . import functional as F
 from .module import Module
 from .parameter import Parameter
-from .tables import remembering, with_values
+from .tables import make_module_class, with_values
 
 # name, function, arguments, description, its values at -2 and 0.5, and the arguments for these if it needs any
 _TABLE = [
@@ -40,7 +40,7 @@ _BARE = {"Softshrink", "Hardshrink"}
 for _name, _function, _arguments, _doc, _values, *_call in _TABLE:
     _first = "lambd" if _name in _BARE else None
     _doc = with_values(_doc, _name, "".join(_call), "gradus.tensor([-2.0, 0.5])", _values)
-    globals()[_name] = remembering(_name, _function, _arguments, _doc, first=_first, module=__name__)
+    globals()[_name] = make_module_class(_name, _function, _arguments, _doc, first=_first, module=__name__)
 
 
 class Softmax2d(Module):

@@ -16,7 +16,7 @@ def _position(index, length):
     return index % length
 
 
-class _Held:
+class _Container:
     """Base of all containers: entries in a dictionary of the module, and the conversion of values to entries."""
 
     _register = "_modules"
@@ -31,7 +31,7 @@ class _Held:
         return len(self._entries())
 
 
-class _Listed(_Held):
+class _ListContainer(_Container):
     """Base of `ModuleList` and `Sequential`: entries are submodules named "0", "1", …."""
 
     def __iter__(self):
@@ -90,7 +90,7 @@ class _Listed(_Held):
         return value
 
 
-class ModuleList(_Listed, Module):
+class ModuleList(_ListContainer, Module):
     """A list of modules.
 
     >>> from gradus import nn
@@ -124,7 +124,7 @@ class ModuleList(_Listed, Module):
         return f"{self._get_name()}(\n" + "\n".join(lines) + "\n)"
 
 
-class Sequential(_Listed, Module):
+class Sequential(_ListContainer, Module):
     """Modules applied in sequence, passed in order or as a dictionary.
 
     >>> import gradus
@@ -258,7 +258,7 @@ class ParameterList(Module):
         return _described(range(self._size), self, lambda value: value.dtype)
 
 
-class _Named(_Held):
+class _DictContainer(_Container):
     """Methods of a dictionary of modules."""
 
     def __iter__(self):
@@ -308,7 +308,7 @@ class _Named(_Held):
             self[key] = value
 
 
-class ModuleDict(_Named, Module):
+class ModuleDict(_DictContainer, Module):
     """Modules by name.
 
     >>> from gradus import nn

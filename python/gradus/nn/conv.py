@@ -10,7 +10,7 @@ from .parameter import Parameter
 from .tables import with_shapes
 
 
-def each(value, axes):
+def _each(value, axes):
     """Returns one number per axis."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,) * axes
 
@@ -31,9 +31,9 @@ class _ConvNd(Module):
             raise ValueError(f"Invalid padding string {padding!r}, should be one of same, valid")
         n = self._axes
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride, self.dilation = each(kernel_size, n), each(stride, n), each(dilation, n)
-        self.padding = padding if isinstance(padding, str) else each(padding, n)
-        self.output_padding, self.padding_mode = each(output_padding, n), padding_mode
+        self.kernel_size, self.stride, self.dilation = _each(kernel_size, n), _each(stride, n), _each(dilation, n)
+        self.padding = padding if isinstance(padding, str) else _each(padding, n)
+        self.output_padding, self.padding_mode = _each(output_padding, n), padding_mode
         if self.padding == "same" and any(s != 1 for s in self.stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
         channels = (in_channels, out_channels // groups) if self._transposed else (out_channels, in_channels // groups)

@@ -73,7 +73,7 @@ class BackwardHooks:
             return args
         self.shapes = [given[i].shape for i in self.watched]
         whole = given[self.watched[0]].clone() if self.waiting == 1 else cat([given[i].reshape(-1) for i in self.watched])
-        whole.register_hook(self.arrived)
+        whole.register_hook(self.receive_input_gradients)
         for i, part in zip(self.watched, self.parts(whole)):
             given[i] = part.to(given[i].dtype)
         given = iter(given)
@@ -93,12 +93,12 @@ class BackwardHooks:
             if not y.requires_grad:
                 return y
             y, place = y.clone(), len(self.grad_output) - 1
-            y.register_hook(lambda g: self.started(place, g))
+            y.register_hook(lambda g: self.receive_output_gradient(place, g))
             return y.clone()  # a clone, so that the tensor's own hooks run first
 
         return _map_tensors(result, watch)
 
-    def started(self, place, gradient):
+    def receive_output_gradient(self, place, gradient):
         """Receives the gradient of an output."""
         self.grad_output[place] = gradient
         for hook in list(self.module._backward_pre_hooks.values()):
@@ -109,7 +109,7 @@ class BackwardHooks:
             self.call()
         return self.grad_output[place]
 
-    def arrived(self, gradient):
+    def receive_input_gradients(self, gradient):
         """Receives the gradients of the inputs."""
         for i, part in zip(self.watched, self.parts(gradient)):
             self.grad_input[i] = part

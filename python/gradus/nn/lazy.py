@@ -33,7 +33,7 @@ class LazyModuleMixin(Module):
         parameters, own = before["_parameters"], dict(made.__dict__)
         for name, lazy in parameters.items():  # keeps the parameter objects, because an optimizer may hold them already
             if is_lazy(lazy):
-                lazy._take(made._parameters[name])
+                lazy._materialize_as(made._parameters[name])
                 own["_parameters"][name] = lazy
                 own["_buffers"].update({k: b if b is None else b.to(lazy.device) for k, b in own["_buffers"].items()})
         kept = {k: before[k] for k in before if k.endswith("_hooks") or k == "training"}
@@ -68,7 +68,7 @@ class LazyModuleMixin(Module):
 
 def _lazy(layer, axis, width, example):
     name = f"Lazy{layer.__name__}"
-    doc = (f"`{layer.__name__}` whose input's width, its first argument, is what the first input has.\n\n"
+    doc = (f"`{layer.__name__}` whose first argument, the width of the input, is taken from the first input.\n\n"
            f"    >>> import gradus\n    >>> layer = gradus.nn.{name}({example[0]})\n    >>> tuple(layer(gradus.ones{example[1]}).shape)\n"
            f"    {example[2]}\n    >>> type(layer).__name__\n    '{layer.__name__}'\n    ")
     return type(name, (LazyModuleMixin,), {"__doc__": doc, "__module__": __name__, "_layer": layer, "_axis": axis, "_width": staticmethod(width)})

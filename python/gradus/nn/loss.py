@@ -2,7 +2,7 @@
 
 from .legacy_loss import reduction_of
 from .module import Module
-from .tables import remembering, with_values
+from .tables import make_module_class, with_values
 
 
 class _Loss(Module):
@@ -79,7 +79,7 @@ _VALUES = {
 for _name, _function, _arguments, _tensors, _doc in _TABLE:
     _doc = with_values(_doc, _name, "", _INPUTS.get(_name, _PAIR), _VALUES[_name])
     _base = _WeightedLoss if "weight=" in _arguments and "pos_weight=" not in _arguments else _Loss
-    globals()[_name] = remembering(
+    globals()[_name] = make_module_class(
         _name, _function, _arguments, _doc, tensors=_tensors, show=[], buffers=("weight", "pos_weight"), module=__name__, base=_base)
 
 __all__ = [row[0] for row in _TABLE]

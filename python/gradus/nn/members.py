@@ -31,7 +31,7 @@ class _Same:
 
     def __init__(self, value):
         self.value = value
-        known = isinstance(value, Tensor) and "_later" not in value.__dict__  # a lazy parameter has no shape yet
+        known = isinstance(value, Tensor) and "_future_type" not in value.__dict__  # a lazy parameter has no shape yet
         self.type = (value.dtype, tuple(value.shape)) if known else type(value)
 
     def __eq__(self, other):

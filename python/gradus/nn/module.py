@@ -147,7 +147,7 @@ class Module(Members):
     def __dir__(self):
         return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
 
-    def _make_room(self, name, register, what):
+    def _claim_name(self, name, register, what):
         """Checks a name and removes it from the other registers."""
         if "_parameters" not in self.__dict__:
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")
@@ -172,7 +172,7 @@ class Module(Members):
         >>> list(layer.state_dict())
         ['scale']
         """
-        self._make_room(name, "_parameters", "parameter")
+        self._claim_name(name, "_parameters", "parameter")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}' (gradus.nn.Parameter or None required)")
         if param is not None and not param.is_leaf:
@@ -188,7 +188,7 @@ class Module(Members):
         >>> list(layer.state_dict())
         ['mean']
         """
-        self._make_room(name, "_buffers", "buffer")
+        self._claim_name(name, "_buffers", "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (gradus.Tensor or None required)")
         self._buffers[name] = tensor
@@ -203,7 +203,7 @@ class Module(Members):
         >>> [name for name, _ in layer.named_children()]
         ['inner']
         """
-        self._make_room(name, "_modules", "module")
+        self._claim_name(name, "_modules", "module")
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         self._modules[name] = module

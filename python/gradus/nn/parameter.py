@@ -45,15 +45,15 @@ class UninitializedParameter(Parameter):
     def __new__(cls, requires_grad=True, device=None, dtype=None):
         made = Tensor.__new__(cls)
         like = zeros(0, device=device, dtype=dtype or get_default_dtype())
-        made._later, made._where = (like.dtype, requires_grad), like.device
+        made._future_type, made._future_device = (like.dtype, requires_grad), like.device
         return made._withhold("Attempted to use an uninitialized parameter: call its layer with an input first; "
                               "the shape of the input determines that of the parameter")
 
     def __init__(self, requires_grad=True, device=None, dtype=None):
         pass
 
-    dtype = property(lambda self: self._later[0], doc="The dtype of the future parameter.")
-    device = property(lambda self: self._where, doc="The device of the future parameter.")
+    dtype = property(lambda self: self._future_type[0], doc="The dtype of the future parameter.")
+    device = property(lambda self: self._future_device, doc="The device of the future parameter.")
 
     def numel(self):
         """Raises an error: the number of elements is not known yet."""
@@ -68,11 +68,11 @@ class UninitializedParameter(Parameter):
     @property
     def requires_grad(self):
         """Returns true if the future parameter requires gradients."""
-        return self._later[1]
+        return self._future_type[1]
 
     @requires_grad.setter
     def requires_grad(self, on):
-        self._later = self._later[0], on
+        self._future_type = self._future_type[0], on
 
     def requires_grad_(self, requires_grad=True):
         """Sets whether the future parameter requires gradients.
@@ -93,11 +93,11 @@ class UninitializedParameter(Parameter):
         >>> type(weight).__name__, tuple(weight.shape)
         ('Parameter', (2, 3))
         """
-        self._take(Parameter(zeros(shape, device=device or self.device, dtype=dtype or self.dtype)))
+        self._materialize_as(Parameter(zeros(shape, device=device or self.device, dtype=dtype or self.dtype)))
 
-    def _take(self, made):
+    def _materialize_as(self, made):
         """Makes it a parameter with the value of another."""
-        (dtype, requires_grad), device = self.__dict__.pop("_later"), self.__dict__.pop("_where")
+        (dtype, requires_grad), device = self.__dict__.pop("_future_type"), self.__dict__.pop("_future_device")
         self.__class__ = Parameter
         self._become(made.detach().clone().to(device, dtype))
         self.requires_grad_(requires_grad)
@@ -105,7 +105,7 @@ class UninitializedParameter(Parameter):
     def _convert(self, fn):
         """Sets the future dtype and device to those of the result of a conversion function."""
         like = fn(zeros(0, dtype=self.dtype, device=self.device))
-        self._later, self._where = (like.dtype, self.requires_grad), like.device
+        self._future_type, self._future_device = (like.dtype, self.requires_grad), like.device
 
     def __repr__(self):
         return "<UninitializedParameter>"

@@ -1,9 +1,9 @@
 """Pooling, padding and resizing: tables by kind and number of axes."""
 
 from . import functional as F
-from .conv import each
+from .conv import _each
 from .module import Module
-from .tables import remembering, with_shapes
+from .tables import make_module_class, with_shapes
 
 __all__ = ["Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"]
 
@@ -12,7 +12,7 @@ def _add(name, function, arguments, doc, call, shape, result, **kwargs):
     """Makes a class with an example: constructor, shape of the input, shape of the result."""
     inputs = ", ".join([f"gradus.ones({shape})"] * kwargs.get("tensors", 1))
     doc = with_shapes(doc, name, call, inputs, result)
-    globals()[name] = remembering(name, function, arguments, doc, module=__name__, **kwargs)
+    globals()[name] = make_module_class(name, function, arguments, doc, module=__name__, **kwargs)
     __all__.append(name)
 
 
@@ -153,8 +153,8 @@ class _MaxUnpool(Module):
 
     def __init__(self, kernel_size, stride=None, padding=0):
         super().__init__()
-        self.kernel_size, self.padding = each(kernel_size, self._axes), each(padding, self._axes)
-        self.stride = self.kernel_size if stride is None else each(stride, self._axes)
+        self.kernel_size, self.padding = _each(kernel_size, self._axes), _each(padding, self._axes)
+        self.stride = self.kernel_size if stride is None else _each(stride, self._axes)
 
     def forward(self, input, indices, output_size=None):
         unpool = getattr(F, f"max_unpool{self._axes}d")
@@ -179,12 +179,12 @@ class _FractionalMaxPool(Module):
     def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
         super().__init__()
         name = type(self).__name__
-        self.kernel_size, self.return_indices = each(kernel_size, self._axes), return_indices
+        self.kernel_size, self.return_indices = _each(kernel_size, self._axes), return_indices
         if min(self.kernel_size) <= 0:
             raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = None if output_size is None else each(output_size, self._axes)
-        self.output_ratio = None if output_ratio is None else each(output_ratio, self._axes)
+        self.output_size = None if output_size is None else _each(output_size, self._axes)
+        self.output_ratio = None if output_ratio is None else _each(output_ratio, self._axes)
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
         if output_size is not None and output_ratio is not None:

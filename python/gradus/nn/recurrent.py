@@ -11,7 +11,7 @@ from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
-from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence, reversed_within
+from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence, _reversed_within
 
 
 def _elman(nonlinearity):
@@ -44,7 +44,7 @@ def _lstm_step(x, h, state):
     return y, (y, c)
 
 
-# number of gates, number of tensors of a state
+# number of gates
 _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 
@@ -136,7 +136,7 @@ class RNNBase(Module):
         outputs = []
 
         def turned(x):
-            return x if not direction else x.flip(0) if lengths is None else reversed_within(x, lengths)
+            return x if not direction else x.flip(0) if lengths is None else _reversed_within(x, lengths)
 
         for t, x in enumerate(turned(projected).unbind(0)):
             y, new = step(x, F.linear(state[0], weights["weight_hh"], weights["bias_hh"]), state)

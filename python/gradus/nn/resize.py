@@ -13,7 +13,7 @@ def _weights(distance, a=_A):
     return near.where(distance <= 1, far).masked_fill(distance >= 2, 0)
 
 
-def _matrix(n, size, scale, align_corners, dtype, cubic=True):
+def _interpolation_matrix(n, size, scale, align_corners, dtype, cubic=True):
     """Computes the weights of `n` elements for each of `size`; positions beyond the edge use the element at the edge."""
     out = arange(size, dtype=dtype)
     if align_corners:
@@ -30,7 +30,7 @@ def _matrix(n, size, scale, align_corners, dtype, cubic=True):
     return total
 
 
-def _covering(n, size, scale, align_corners, dtype, cubic):
+def _antialias_matrix(n, size, scale, align_corners, dtype, cubic):
     """Computes these weights with antialiasing: when images get smaller, each element is a weighted mean of all elements it covers."""
     step = ((n - 1) / (size - 1) if size > 1 else 0.0) if align_corners else n / size if scale is None else 1 / scale
     wide = max(step, 1.0)
@@ -59,14 +59,14 @@ def resampled(input, size, scale_factor, align_corners, recompute_scale_factor, 
     if recompute_scale_factor:
         scales = (None, None)
     axes, dtype = list(zip(input.shape[2:], size, scales)), float64 if input.dtype == uint8 else input.dtype
-    make = _covering if antialias else _matrix
+    make = _antialias_matrix if antialias else _interpolation_matrix
     rows, columns = (make(*axis, align_corners, dtype, mode == "bicubic") for axis in axes)
     if input.dtype == uint8:
-        return _bytes(rows, _bytes(columns, input.transpose(2, 3)).transpose(2, 3))
+        return _resample_bytes(rows, _resample_bytes(columns, input.transpose(2, 3)).transpose(2, 3))
     return rows @ input @ columns.transpose(0, 1)
 
 
-def _bytes(weights, input):
+def _resample_bytes(weights, input):
     """`weights @ input` for bytes, with 16-bit weights as in PyTorch, rounded to the nearest byte."""
     bits, most = 0, float(weights.max())
     while bits < 22 and int(0.5 + most * 2 ** (bits + 1)) < 1 << 15:

@@ -19,7 +19,7 @@ def with_shapes(doc, name, call, inputs, expected):
     return f"{doc}\n\n    >>> import gradus\n    >>> tuple(gradus.nn.{name}({call})({inputs}).shape)\n    {expected}\n    "
 
 
-def remembering(name, function, arguments="", doc="", tensors=1, show=None, first=None, buffers=(), module=None, base=Module):
+def make_module_class(name, function, arguments="", doc="", tensors=1, show=None, first=None, buffers=(), module=None, base=Module):
     """Makes a module class whose `forward` calls `functional.<function>` with the arguments of `__init__`.
 
     `arguments` is the signature of `__init__`, as text; `tensors` is the number of tensors of `forward`; `show` lists

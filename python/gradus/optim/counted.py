@@ -19,7 +19,7 @@ def state_restorer(schedule):
     return back
 
 
-def counted(step):
+def compilable_step(step):
     """Wraps the step of a schedule. In a function that is being compiled, registers the step to run before each run of the program. For
     the trace, takes the step at once, and undoes it afterwards."""
 

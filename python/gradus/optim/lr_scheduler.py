@@ -5,7 +5,7 @@ import math
 from collections import Counter
 
 from .. import _native
-from .counted import counted
+from .counted import compilable_step
 
 
 class LRScheduler:
@@ -14,7 +14,7 @@ class LRScheduler:
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
-            cls.step = counted(cls.step)
+            cls.step = compilable_step(cls.step)
 
     def __init__(self, optimizer, last_epoch=-1):
         self.optimizer = optimizer
@@ -60,7 +60,7 @@ class LRScheduler:
                 _native._note_location("item", self.__dict__, name, f"{type(self).__name__}.{name}")
         return self._last_lr
 
-    @counted
+    @compilable_step
     def step(self, epoch=None):
         """Advances to the next step, or to a given one.
 

@@ -187,7 +187,7 @@ class Optimizer:
             return
         state = self.state[p]
         fresh = self._state(p, group)
-        new = {name: _own(value, name, p, fresh) for name, value in given.items()} or {**fresh, "step": 0}
+        new = {name: _loaded_copy(value, name, p, fresh) for name, value in given.items()} or {**fresh, "step": 0}
         for name in [name for name in state if name not in new]:
             del state[name]
         for name, value in new.items():
@@ -213,12 +213,12 @@ class Optimizer:
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
 
 
-def _own(value, name, p, fresh):
+def _loaded_copy(value, name, p, fresh):
     """Returns a copy of loaded state: steps as numbers, floating point tensors in the dtype of the initial state or of the parameter."""
     if name == "step":
         return int(value)
     if isinstance(value, (list, tuple)):
-        return type(value)(_own(v, "", p, fresh) for v in value)
+        return type(value)(_loaded_copy(v, "", p, fresh) for v in value)
     if isinstance(value, Tensor) or hasattr(value, "__dlpack__"):
         value = as_tensor(value)
         kind = (p.device, getattr(fresh.get(name), "dtype", p.dtype)) if value.is_floating_point() else (p.device,)
@@ -245,12 +245,12 @@ class _Traced:
         for name in ("state", "param_groups"):
             _native._note_location("same", optimizer.__dict__, name, f"{type(optimizer).__name__}.{name}")
         _native._note_location("item", group, "params", "params")
-        _native._note_guard(self._fixed)
+        _native._note_guard(self._structure)
 
     def _rule(self):
         return self.optimizer._rule(self.group)
 
-    def _fixed(self):
+    def _structure(self):
         """Returns the settings that are part of the program."""
         groups = [id(group) for group in self.optimizer.param_groups]
         # Parameters that share numbers have taken the same number of steps.

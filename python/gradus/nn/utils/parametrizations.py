@@ -50,12 +50,12 @@ class _SpectralNorm(Module):
         self.dim, self.eps, self.n_power_iterations = dim % weight.dim(), eps, n_power_iterations
         if weight.dim() > 1:
             with no_grad():
-                matrix = self._matrix(weight)
+                matrix = self._as_matrix(weight)
                 self.register_buffer("_u", F.normalize(randn(matrix.shape[0], dtype=weight.dtype), dim=0, eps=eps))
                 self.register_buffer("_v", F.normalize(randn(matrix.shape[1], dtype=weight.dtype), dim=0, eps=eps))
                 self._iterate(matrix, 15)
 
-    def _matrix(self, weight):
+    def _as_matrix(self, weight):
         return weight.movedim(self.dim, 0).flatten(1)
 
     def _iterate(self, matrix, times):
@@ -67,7 +67,7 @@ class _SpectralNorm(Module):
     def forward(self, weight):
         if weight.dim() == 1:
             return F.normalize(weight, dim=0, eps=self.eps)
-        matrix = self._matrix(weight)
+        matrix = self._as_matrix(weight)
         if self.training:
             self._iterate(matrix, self.n_power_iterations)
         u, v = self._u.clone(), self._v.clone()

@@ -11,7 +11,7 @@
 from ...core import cat, ones_like, rand
 
 
-def _amount(amount):
+def _check_amount(amount):
     """Checks a fraction or a number of elements."""
     if isinstance(amount, bool) or not isinstance(amount, (int, float)):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
@@ -35,7 +35,7 @@ def _without(scores, mask, amount):
     return flat.reshape(mask.shape)
 
 
-def _left(method, mask):
+def _prunable(method, mask):
     """Returns the index of the part that a method may still prune: elements, slices along its axis, or everything."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
@@ -162,7 +162,7 @@ class PruningContainer(BasePruningMethod):
     def compute_mask(self, t, default_mask):
         """Returns the mask of the last method."""
         method, mask = self._pruning_methods[-1], default_mask.clone()
-        at = _left(method, mask)
+        at = _prunable(method, mask)
         mask[at] = method.compute_mask(t[at], mask[at]).to(mask.dtype)
         return mask
 
@@ -198,7 +198,7 @@ class _Partial(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount):
-        self.amount = _amount(amount)
+        self.amount = _check_amount(amount)
 
 
 class RandomUnstructured(_Partial):

@@ -1,11 +1,11 @@
 """Sequences of different lengths in one tensor: padded, or packed step by step."""
 
-from collections import namedtuple
+from collections import namedtuple as _namedtuple
 
-from ...core import Tensor, arange, argsort, as_tensor, cat, full, long, stack, where
+from ... import core as _core
 
 
-class PackedSequence(namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])):
+class PackedSequence(_namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])):
     """Packed sequences: for each time step the elements of the sequences that have not ended, the longest first.
 
     `RNN`, `GRU` and `LSTM` accept and return one.
@@ -37,7 +37,7 @@ def invert_permutation(permutation):
     >>> invert_permutation(gradus.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
-    return None if permutation is None else argsort(permutation)
+    return None if permutation is None else _core.argsort(permutation)
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
@@ -55,9 +55,9 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     longest = max(len(s) for s in sequences)
     padded = []
     for s in sequences:
-        rest = full((longest - len(s), *s.shape[1:]), padding_value, dtype=s.dtype)
-        padded.append(cat([s, rest] if padding_side == "right" else [rest, s]))
-    return stack(padded, 0 if batch_first else 1)
+        rest = _core.full((longest - len(s), *s.shape[1:]), padding_value, dtype=s.dtype)
+        padded.append(_core.cat([s, rest] if padding_side == "right" else [rest, s]))
+    return _core.stack(padded, 0 if batch_first else 1)
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
@@ -80,7 +80,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     >>> pack_padded_sequence(gradus.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True).data
     tensor([1, 3, 2])
     """
-    lengths = [int(n) for n in (lengths.tolist() if isinstance(lengths, Tensor) else lengths)]
+    lengths = [int(n) for n in (lengths.tolist() if isinstance(lengths, _core.Tensor) else lengths)]
     rows = input.transpose(0, 1) if batch_first else input
     if len(lengths) != rows.shape[1] or not lengths or min(lengths) <= 0 or max(lengths) > rows.shape[0]:
         raise RuntimeError(f"lengths {lengths} do not fit a batch of {rows.shape[1]} sequences of at most {rows.shape[0]} elements")
@@ -90,12 +90,12 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
             raise RuntimeError("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True")
         indices = None
     else:
-        indices = as_tensor(order, dtype=long)
+        indices = _core.as_tensor(order, dtype=_core.long)
         rows = rows.index_select(1, indices)
         lengths = [lengths[i] for i in order]
     sizes = [sum(n > t for n in lengths) for t in range(lengths[0])]
-    data = cat([rows[t, :n] for t, n in enumerate(sizes)])
-    return PackedSequence(data, as_tensor(sizes, dtype=long), indices)
+    data = _core.cat([rows[t, :n] for t, n in enumerate(sizes)])
+    return PackedSequence(data, _core.as_tensor(sizes, dtype=_core.long), indices)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
@@ -115,15 +115,15 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     rest, rows, start = tuple(sequence.data.shape[1:]), [], 0
     for t in range(steps):
         n = sizes[t] if t < len(sizes) else 0
-        gap = full((sizes[0] - n, *rest), padding_value, dtype=sequence.data.dtype)
-        rows.append(cat([sequence.data[start:start + n], gap]))
+        gap = _core.full((sizes[0] - n, *rest), padding_value, dtype=sequence.data.dtype)
+        rows.append(_core.cat([sequence.data[start:start + n], gap]))
         start += n
-    padded = stack(rows)
+    padded = _core.stack(rows)
     lengths = [sum(n > i for n in sizes) for i in range(sizes[0])]
     if sequence.unsorted_indices is not None:
         padded = padded.index_select(1, sequence.unsorted_indices)
         lengths = [lengths[i] for i in sequence.unsorted_indices.tolist()]
-    return padded.transpose(0, 1) if batch_first else padded, as_tensor(lengths, dtype=long)
+    return padded.transpose(0, 1) if batch_first else padded, _core.as_tensor(lengths, dtype=_core.long)
 
 
 def pack_sequence(sequences, enforce_sorted=True):
@@ -149,16 +149,16 @@ def unpack_sequence(packed_sequences):
     return unpad_sequence(padded, lengths, batch_first=True)
 
 
-def reversed_within(padded, lengths):
+def _reversed_within(padded, lengths):
     """Reverses each of padded sequences `(T, N, …)`; the padding stays in place.
 
     >>> import gradus
-    >>> from gradus.nn.utils.rnn import reversed_within
-    >>> reversed_within(gradus.tensor([[1, 4], [2, 0], [3, 0]]), gradus.tensor([3, 1])).tolist()
+    >>> from gradus.nn.utils.rnn import _reversed_within
+    >>> _reversed_within(gradus.tensor([[1, 4], [2, 0], [3, 0]]), gradus.tensor([3, 1])).tolist()
     [[3, 4], [2, 0], [1, 0]]
     """
-    steps = arange(padded.shape[0]).unsqueeze(1)
-    back = where(steps < lengths, lengths - 1 - steps, steps)
+    steps = _core.arange(padded.shape[0]).unsqueeze(1)
+    back = _core.where(steps < lengths, lengths - 1 - steps, steps)
     index = back.reshape(*back.shape, *[1] * (padded.dim() - 2)).expand(padded.shape)
     return padded.gather(0, index)
 
