@@ -167,7 +167,7 @@ fn accesses_beyond_their_buffers() {
 }
 
 #[test]
-fn other_types_than_their_buffers() {
+fn accesses_of_another_type_than_their_buffers() {
     let plan = products();
     let why = error_of(&plan, |p| p.buffers[0].dtype = DType::F64);
     assert!(why.contains("b0: f64[128] is accessed as f32"), "{why}");
@@ -272,10 +272,10 @@ fn a_donor_is_read_element_by_element() {
         let found = with_donors(plan, &[Some(0)]);
         assert!(found.contains("output 0 cannot take over input 0: ") && found.contains(why), "{found}");
     };
-    let mut turned = planned(&[&[8, 8], &[8, 8]], |_, x| vec![x[0].permute(&[1, 0]) * x[1].exp()]);
-    assert_eq!(turned.donors, [Some(1)]);
-    turned.donors = vec![None];
-    refused(&turned, "an index reads other elements of b0 than it writes");
+    let mut transposed = planned(&[&[8, 8], &[8, 8]], |_, x| vec![x[0].permute(&[1, 0]) * x[1].exp()]);
+    assert_eq!(transposed.donors, [Some(1)]);
+    transposed.donors = vec![None];
+    refused(&transposed, "an index reads other elements of b0 than it writes");
     let both = planned(&[&[8, 8]], |_, x| vec![x[0].permute(&[1, 0]) * x[0]]);
     refused(&both, "an index reads other elements of b0 than it writes");
     let shifted = planned(&[&[8]], |_, x| vec![x[0].slice_axis(0, 1, 8).pad(vec![0], vec![1], vec![0])]);
@@ -387,7 +387,7 @@ fn temporaries_are_overwritten_element_by_element_only() {
 fn products_that_are_not_row_major() {
     let plan = products();
     let at = plan.steps.iter().position(|s| matches!(s, Step::Contract(c) if c.finish.is_some()));
-    let at = at.expect("a product with what follows it");
+    let at = at.expect("a product with a fused kernel");
     let error_of = |change: &dyn Fn(&mut gradus_compile::Contraction)| {
         error_of(&plan, |p| match &mut p.steps[at] {
             Step::Contract(c) => change(c),

@@ -14,14 +14,14 @@ fn separator(path: &Path) -> char {
 }
 
 /// Returns true if a first line is a heading: no field is a number.
-fn words(first: &[Cow<'_, str>]) -> bool {
+fn is_heading(first: &[Cow<'_, str>]) -> bool {
     first.iter().all(|f| is_word(f))
 }
 
 /// Reads a table of numbers; a first line of words is a heading. If `rank` is 1, one row or one column is
 /// read as a list.
 pub(crate) fn read(path: &Path, rank: Option<usize>, exact_integers: bool) -> Result<Tensor> {
-    let Rows { cells: numbers, width, .. } = Rows::read(path, separator(path), words, "number")?;
+    let Rows { cells: numbers, width, .. } = Rows::read(path, separator(path), is_heading, "number")?;
     let height = numbers.len() / width.max(1);
     let shape = match rank {
         Some(0) if numbers.len() == 1 => vec![],
@@ -78,7 +78,7 @@ pub struct Facts {
 impl Facts {
     /// Reads the facts in a file; a first line of words is a heading.
     pub fn read(path: &Path) -> Result<Facts> {
-        let rows = Rows::read(path, separator(path), words, "non-negative integer")?;
+        let rows = Rows::read(path, separator(path), is_heading, "non-negative integer")?;
         Ok(Facts { path: path.to_path_buf(), numbers: rows.cells, columns: rows.width })
     }
 

@@ -48,7 +48,7 @@ fn refused<T: std::fmt::Debug>(result: gradus_ir::Result<T>, why: &str) {
 }
 
 #[test]
-fn what_numpy_wrote_is_read() {
+fn files_written_by_numpy_are_read() {
     let rows = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25];
     for (file, dtype) in [("f4.npy", DType::F32), ("fortran.npy", DType::F64)] {
         let t = read(&numpy(file), &wanted("")).unwrap();
@@ -65,7 +65,7 @@ fn what_numpy_wrote_is_read() {
 
 /// Integers of sizes without a dtype are converted to larger ones, unless one does not fit.
 #[test]
-fn whole_numbers_of_every_size() {
+fn integers_of_every_size() {
     // The header of a list of two elements, for type names of equal length.
     let whole = npy::to_bytes(&Tensor::from([1i64, 2])).unwrap();
     let of = |descr: &str, elements: &[u8]| {
@@ -91,7 +91,7 @@ fn whole_numbers_of_every_size() {
 }
 
 #[test]
-fn what_is_written_comes_back() {
+fn written_files_are_read_back() {
     let folder = Folder::new("back");
     let t = Tensor::from([[1.5f32, -2.0, 0.1], [4.0, 1e-7, 3e8]]);
     for file in ["a.npy", "a.npz", "a.json", "a.csv", "a.tsv", "a.safetensors"] {
@@ -219,7 +219,7 @@ fn texts_are_tokens_of_a_vocabulary() {
 }
 
 #[test]
-fn rows_as_lines() {
+fn elements_are_written_as_json_lines() {
     let folder = Folder::new("rows");
     let x = Tensor::from([[1.0, 3.0, 2.0]]);
     let (values, indices) = x.topk(2, -1, true);

@@ -89,7 +89,7 @@ fn metadata_has_the_values_that_the_package_wrote() {
 }
 
 #[test]
-fn what_is_written_comes_back() {
+fn written_files_are_read_back() {
     let file = Reader::open(sample()).unwrap();
     let raw = |t: &gradus_files::gguf::Info| Entry {
         name: t.name.clone(),

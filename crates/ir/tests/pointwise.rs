@@ -1,4 +1,4 @@
-//! The pointwise table: derivatives against finite differences and against each other, values at zeros,
+//! Tests the pointwise table: derivatives against finite differences and against each other, values at zeros,
 //! infinities and NaN, and the conventions at kinks, ties, poles and overflow.
 
 mod conventions;

@@ -33,7 +33,7 @@ fn long_transforms_agree_with_their_definition() {
 }
 
 #[test]
-fn singular_values_can_be_stopped_at_every_column() {
+fn a_singular_value_decomposition_polls_in_every_sweep() {
     let n = 64;
     let elements = (0..n * n).map(|i| ((i * i) % 101) as f64 / 101.0).collect();
     let b = Builder::new();

@@ -104,7 +104,7 @@ fn ops_declared_constant_are_constant() {
     assert_eq!(found, ["ceil", "floor", "floor_div", "round", "sign", "trunc"]);
 }
 
-/// Values by differences with 60 digits: of P(a, x) by `a`, and by `a` twice; by `x`, and by both.
+/// Compares derivatives of P(a, x) with finite differences of 60 digits: by `a`, twice by `a`, by `x`, and by both.
 #[test]
 fn incomplete_gamma_functions_have_both_derivatives() {
     let (a, x) = (Literal::scalar(DType::F64, 2.0), Literal::scalar(DType::F64, 2.6));

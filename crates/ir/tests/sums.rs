@@ -16,7 +16,7 @@ fn aval(shape: &[usize]) -> Aval {
     Aval::new(DType::F64, shape)
 }
 
-/// Weights `[8, 6]` and bias `[6]`; a carry `[2, 8]`; inputs `[2, 8]`.
+/// Shapes of the shared operands: weights and bias. The carry and the slice of the input are `[2, 8]`.
 const SHARED: [&[usize]; 2] = [&[8, 6], &[6]];
 
 /// Returns the scan of a body from (weights, bias, carry, input) to (carry, output). If `unrolled` is true,

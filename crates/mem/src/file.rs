@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 /// Identifies a rearranged copy of a part of a file: the address of the part, and the `kind` of [`rearranged`].
 type Key = (usize, [usize; 3]);
 
-/// An open map.
-struct Open {
+/// A mapped file, with its rearranged copies.
+struct MappedFile {
     map: memmap2::Mmap,
     /// Rearranged copies, made once. `None` if one could not be made.
     copies: Mutex<BTreeMap<Key, Arc<OnceLock<Option<Storage>>>>>,
@@ -48,8 +48,8 @@ impl Arena {
     }
 }
 
-/// Open maps by their first address.
-static MAPS: RwLock<BTreeMap<usize, Weak<Open>>> = RwLock::new(BTreeMap::new());
+/// Mapped files by the address of their first byte.
+static MAPS: RwLock<BTreeMap<usize, Weak<MappedFile>>> = RwLock::new(BTreeMap::new());
 
 /// The bytes of a file, read-only.
 ///
@@ -58,7 +58,7 @@ static MAPS: RwLock<BTreeMap<usize, Weak<Open>>> = RwLock::new(BTreeMap::new());
 /// are, keeps the content that it had when it was opened.
 pub struct FileMap {
     /// `None` for an empty file, which cannot be mapped.
-    open: Option<Arc<Open>>,
+    open: Option<Arc<MappedFile>>,
 }
 
 impl FileMap {
@@ -72,7 +72,7 @@ impl FileMap {
         // shortens the file while it is mapped, as the type's documentation says.
         let map = unsafe { memmap2::Mmap::map(&file)? };
         let first = map.as_ptr().addr();
-        let open = Arc::new(Open { map, copies: Mutex::default(), arena: Mutex::default() });
+        let open = Arc::new(MappedFile { map, copies: Mutex::default(), arena: Mutex::default() });
         MAPS.write().unwrap_or_else(PoisonError::into_inner).insert(first, Arc::downgrade(&open));
         Ok(FileMap { open: Some(open) })
     }
@@ -97,7 +97,7 @@ impl FileMap {
     }
 }
 
-impl Drop for Open {
+impl Drop for MappedFile {
     fn drop(&mut self) {
         // The memory is unmapped after this: no other map has its address yet.
         MAPS.write().unwrap_or_else(PoisonError::into_inner).remove(&self.map.as_ptr().addr());
@@ -140,13 +140,13 @@ pub fn copy_of(part: *const u8) -> Option<*const u8> {
     of_part.find_map(|(_, copy)| Some(copy.get()?.as_ref()?.as_ptr().cast_const()))
 }
 
-/// Returns the open map with the largest start that is not after this address.
-fn nearest(start: usize) -> Option<Arc<Open>> {
+/// Returns the mapped file with the largest start that is not after this address.
+fn nearest(start: usize) -> Option<Arc<MappedFile>> {
     let maps = MAPS.read().unwrap_or_else(PoisonError::into_inner);
     maps.range(..=start).next_back()?.1.upgrade()
 }
 
-impl Open {
+impl MappedFile {
     /// Returns pages to the system.
     fn release(&self, at: usize, length: usize) {
         #[cfg(unix)]

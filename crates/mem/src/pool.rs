@@ -115,9 +115,9 @@ fn system_alloc(layout: Layout) -> Option<NonNull<u8>> {
     Some(ptr)
 }
 
-/// Smallest number of bytes that [`clear`] returns to the system instead of writing zeros.
+/// Smallest size, in bytes, of a block whose pages [`clear`] returns to the system instead of writing zeros.
 #[cfg(all(target_os = "linux", not(miri)))]
-const UNTOUCHED: usize = 1 << 16;
+const MIN_RELEASED: usize = 1 << 16;
 
 /// Writes zeros to new memory. Complete pages of a large block are returned to the system, which provides pages of zeros
 /// when they are touched. A cache that is not full yet therefore takes only the memory that it uses.
@@ -127,7 +127,7 @@ const UNTOUCHED: usize = 1 << 16;
 unsafe fn clear(ptr: NonNull<u8>, bytes: usize) {
     let (mut start, mut end) = (bytes, bytes);
     #[cfg(all(target_os = "linux", not(miri)))]
-    if bytes >= UNTOUCHED {
+    if bytes >= MIN_RELEASED {
         // SAFETY: the call reads a constant of the system.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(0);
         let first =

@@ -16,7 +16,8 @@ use crate::pool::{self, ALIGN, Block};
 /// its size; up to this length one larger block is better than two.
 const INLINE: usize = 192;
 
-/// Alignment of memory from the system. For a larger alignment it would clear zeroed pages explicitly.
+/// Alignment of blocks that are too large for the pool, and smallest alignment of foreign memory. It suits every
+/// element type.
 const SYSTEM_ALIGN: usize = 16;
 
 /// A shared, reference-counted buffer of bytes.
@@ -330,7 +331,6 @@ fn spill_layout(len: usize) -> Option<Layout> {
     if len <= pool::MAX_POOLED {
         return Layout::from_size_align(len, ALIGN).ok();
     }
-    // The system provides zero pages for large blocks and clears each on first touch, on the thread that touches it.
-    // It does so only for its own alignment, so request that alignment and enough slack to align here.
+    // Requests as many more bytes as may have to be skipped to align the first byte.
     Layout::from_size_align(len.checked_add(ALIGN - SYSTEM_ALIGN)?, SYSTEM_ALIGN).ok()
 }

@@ -138,7 +138,7 @@ fn threads_cloning_and_dropping_drop_each_value_once() {
 }
 
 #[test]
-fn the_last_owner_sees_what_the_others_wrote() {
+fn the_last_owner_sees_all_writes() {
     for round in 0..if cfg!(miri) { 10 } else { 500 } {
         let drops = AtomicUsize::new(0);
         let start = Barrier::new(3);

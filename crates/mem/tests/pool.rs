@@ -10,10 +10,11 @@ use std::thread;
 
 use gradus_mem::{Handle, Storage, live_bytes, stats, trim};
 
-/// The system allocator. It counts the bytes of pooled blocks, recognised by their alignment, and can be made to fail.
+/// The system allocator. It counts the bytes of pooled blocks smaller than a large page, recognised by their alignment,
+/// and can be made to fail.
 struct Counting;
 
-static OURS: AtomicIsize = AtomicIsize::new(0);
+static POOLED_BYTES: AtomicIsize = AtomicIsize::new(0);
 
 thread_local! {
     /// Number of pooled blocks that this thread may still allocate.
@@ -26,7 +27,7 @@ unsafe impl GlobalAlloc for Counting {
         if layout.align() == 64 {
             let Some(left) = ALLOWANCE.get().checked_sub(1) else { return std::ptr::null_mut() };
             ALLOWANCE.set(left);
-            OURS.fetch_add(layout.size() as isize, Relaxed);
+            POOLED_BYTES.fetch_add(layout.size() as isize, Relaxed);
         }
         // SAFETY: the caller guarantees a layout of nonzero size.
         unsafe { System.alloc(layout) }
@@ -34,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         if layout.align() == 64 {
-            OURS.fetch_sub(layout.size() as isize, Relaxed);
+            POOLED_BYTES.fetch_sub(layout.size() as isize, Relaxed);
         }
         // SAFETY: the caller guarantees that `ptr` was allocated with `layout`, here by the system allocator.
         unsafe { System.dealloc(ptr, layout) }
@@ -66,7 +67,7 @@ fn serial() -> Serial {
     static RUNNING: Mutex<()> = Mutex::new(());
     let guard = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     trim();
-    Serial(guard, OURS.load(Relaxed), live_bytes())
+    Serial(guard, POOLED_BYTES.load(Relaxed), live_bytes())
 }
 
 impl Drop for Serial {
@@ -74,7 +75,7 @@ impl Drop for Serial {
         if !thread::panicking() {
             trim();
             assert_eq!((stats().cached_bytes, stats().cached_blocks), (0, 0));
-            assert_eq!(OURS.load(Relaxed), self.1, "bytes not given back");
+            assert_eq!(POOLED_BYTES.load(Relaxed), self.1, "bytes not returned");
             assert_eq!(live_bytes(), self.2, "live bytes");
         }
     }
@@ -110,7 +111,7 @@ fn a_freed_block_is_reused_in_its_class() {
 
 #[test]
 #[cfg(not(feature = "unpooled"))]
-fn stats_count_what_is_cached() {
+fn stats_count_cached_blocks() {
     let _serial = serial();
     let (small, large) = (zeroed(32), zeroed(3000));
     assert_eq!((stats().cached_bytes, stats().cached_blocks), (0, 0));
@@ -155,7 +156,7 @@ fn live_bytes_equal_the_requested_bytes() {
 }
 
 #[test]
-fn a_thread_gives_its_blocks_back_when_it_ends() {
+fn a_thread_returns_its_blocks_when_it_ends() {
     let serial = serial();
     let work = || {
         for len in 0..if cfg!(miri) { 100 } else { 2000 } {
@@ -165,7 +166,7 @@ fn a_thread_gives_its_blocks_back_when_it_ends() {
     };
     let cached = thread::spawn(work).join().expect("work");
     assert!(cached > 0 || cfg!(feature = "unpooled"));
-    assert_eq!(OURS.load(Relaxed), serial.1);
+    assert_eq!(POOLED_BYTES.load(Relaxed), serial.1);
 }
 
 #[test]
@@ -186,7 +187,7 @@ fn storages_may_end_on_another_thread() {
     let sum: u64 = taker.join().expect("taker");
     let expected: u64 = (0..300u64).map(|len| (0..len).map(|i| i % 256).sum::<u64>()).sum();
     assert_eq!(sum, ROUNDS as u64 * expected);
-    assert_eq!((OURS.load(Relaxed), live_bytes()), (serial.1, start));
+    assert_eq!((POOLED_BYTES.load(Relaxed), live_bytes()), (serial.1, start));
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn neighbours_do_not_overlap() {
 }
 
 #[test]
-fn copies_what_it_is_given() {
+fn a_copy_equals_its_source() {
     for len in [0, 1, 24, 25, 48, 49, 1000] {
         let values: Vec<f64> = (0..len).map(|i| f64::from(i) * 0.5).collect();
         assert_eq!(Storage::from_slice(&values).expect("memory").host::<f64>().unwrap(), values);
@@ -100,7 +100,7 @@ fn every_element_type_round_trips() {
 }
 
 #[test]
-fn the_bytes_can_be_seen_as_any_type() {
+fn the_bytes_can_be_read_as_any_type() {
     let storage = Storage::from_slice(&[1.0f32, -2.0, 0.5]).expect("memory");
     assert_eq!(storage.host::<u32>().unwrap(), [0x3f80_0000, 0xc000_0000, 0x3f00_0000]);
     assert_eq!(storage.host::<Complex<f32>>().unwrap(), [Complex::new(1.0, -2.0)]);
@@ -120,7 +120,7 @@ fn a_storage_may_be_empty() {
 
 #[test]
 #[cfg_attr(miri, ignore = "a failed allocation ends the program under Miri")]
-fn absurd_lengths_are_refused() {
+fn lengths_beyond_memory_are_refused() {
     let near_overflow = [usize::MAX, usize::MAX - 47, usize::MAX - 63];
     for bytes in near_overflow.into_iter().chain([1 << 63, isize::MAX as usize, 1 << 60]) {
         assert!(Storage::zeroed(bytes).is_none(), "{bytes}");
@@ -155,7 +155,7 @@ fn a_panic_while_filling_is_passed_on() {
 }
 
 #[test]
-fn threads_read_what_one_wrote() {
+fn all_threads_read_the_bytes_that_one_wrote() {
     for len in [10, 1000] {
         let storage = Storage::from_fn(len, |i| i as u64).expect("memory");
         let sums: Vec<u64> = thread::scope(|scope| {
@@ -169,7 +169,7 @@ fn threads_read_what_one_wrote() {
 }
 
 #[test]
-fn the_next_unique_owner_may_write_what_others_read() {
+fn the_last_owner_may_write_bytes_that_former_owners_read() {
     for _ in 0..if cfg!(miri) { 5 } else { 500 } {
         let mut a = zeroed(1024);
         let b = a.clone();

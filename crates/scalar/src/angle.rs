@@ -3,7 +3,7 @@
 use crate::{Float, Real};
 use std::f32::consts::{FRAC_PI_2, PI};
 
-// Differences between pi/2 and pi and their `f32` values.
+// pi/2 and pi minus their `f32` values.
 const QUARTER_LOW: f32 = (std::f64::consts::FRAC_PI_2 - FRAC_PI_2 as f64) as f32;
 const HALF_LOW: f32 = (std::f64::consts::PI - PI as f64) as f32;
 
@@ -19,7 +19,7 @@ pub fn atan2<N: Real>(y: N, x: N) -> N {
     // Two infinities give a diagonal, and the origin counts as on the axis.
     let t = N::select(low.eq(f32::INFINITY), 1.0, N::select(high.eq(f32::INFINITY), 0.0, t));
     let t = N::select(high.eq(0.0), 0.0, t);
-    let r = arc(t);
+    let r = atan_unit(t);
     let r = N::select(steep, (N::from(FRAC_PI_2) - r) + QUARTER_LOW.into(), r);
     let left = N::from(1.0).copysign(x).lt(0.0);
     let r = N::select(left, (N::from(PI) - r) + HALF_LOW.into(), r);
@@ -29,7 +29,7 @@ pub fn atan2<N: Real>(y: N, x: N) -> N {
 
 /// Returns the inverse tangent of a number from 0 to 1.
 #[inline(always)]
-fn arc<N: Float>(t: N) -> N {
+fn atan_unit<N: Float>(t: N) -> N {
     let z = t * t;
     let q = horner!(N; z; -0.333_333_34, 0.199_999_5, -0.142_840_04, 0.110_882_62, -0.089_318_27, 0.070_319_146,
         -0.048_960_514, 0.026_305, -0.009_144_629, 0.001_488_691_9);

@@ -4,7 +4,7 @@ use crate::Real;
 use crate::exponential::{ROUND, split};
 use std::f32::consts::LN_2;
 
-/// An unevaluated sum of two numbers; the second is less than the last digit of the first.
+/// An unevaluated sum of two numbers; the second is smaller than a unit in the last place of the first.
 #[derive(Clone, Copy)]
 struct Pair<N>(N, N);
 
@@ -70,7 +70,7 @@ pub fn pow<N: Real>(a: N, b: N) -> N {
     let q = horner!(N; r; LN_2, 0.240_226_5, 0.055_503_566, 0.009_618_082, 0.001_339_109_4, 0.000_154_533_61);
     let power = r.fma(q, 1.0).scaled(t);
     let power = N::select(inside, power, N::select(rough.gt(0.0), f32::INFINITY, 0.0));
-    // Zero and infinity to any power but 0.
+    // Sets the powers of zero and infinity. The power 0 follows below.
     let zero = N::select(b.lt(0.0), f32::INFINITY, 0.0);
     let power = N::select(x.eq(0.0), zero, power);
     let power = N::select(x.eq(f32::INFINITY), N::select(b.lt(0.0), 0.0, f32::INFINITY), power);
@@ -79,18 +79,18 @@ pub fn pow<N: Real>(a: N, b: N) -> N {
     let c = b.abs();
     let small = c.lt(8_388_608.0);
     let c0 = N::select(small, c, 0.0);
-    let whole = |v: N| ((v + 8_388_608.0.into()) - 8_388_608.0.into()).eq(v);
+    let is_integer = |v: N| ((v + 8_388_608.0.into()) - 8_388_608.0.into()).eq(v);
     let half = c0 * 0.5.into();
-    let exact = N::select(small, N::select(whole(c0), 1.0, 0.0), 1.0);
+    let exact = N::select(small, N::select(is_integer(c0), 1.0, 0.0), 1.0);
     // From 2^23 to 2^24 every number is an integer, and odd if its last bit is set.
     let between = N::both(c.lt(16_777_216.0), N::from_bits((c.to_bits() & 1.into()) << 29).gt(0.0));
-    let odd_small = N::select(small, N::select(whole(half), 0.0, exact), N::select(between, 1.0, 0.0));
+    let odd = N::select(small, N::select(is_integer(half), 0.0, exact), N::select(between, 1.0, 0.0));
     let negative = N::from(1.0).copysign(a).lt(0.0);
-    let power = N::select(N::both(negative, odd_small.gt(0.5)), -power, power);
-    let broken = N::both(N::both(a.lt(0.0), a.gt(f32::NEG_INFINITY)), exact.lt(0.5));
-    let power = N::select(broken, f32::NAN, power);
+    let power = N::select(N::both(negative, odd.gt(0.5)), -power, power);
+    let undefined = N::both(N::both(a.lt(0.0), a.gt(f32::NEG_INFINITY)), exact.lt(0.5));
+    let power = N::select(undefined, f32::NAN, power);
     let power = N::select(N::either(a.is_nan(), b.is_nan()), f32::NAN, power);
-    // 1 to any power, and -1 to an infinite power, are 1.
+    // 1 to any power, -1 to an infinite power, and any number to the power 0 are 1.
     let unit = N::either(a.eq(1.0), N::both(a.eq(-1.0), c.eq(f32::INFINITY)));
     N::select(N::either(unit, b.eq(0.0)), 1.0, power)
 }

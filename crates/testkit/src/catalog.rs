@@ -24,7 +24,7 @@ pub struct Report {
 }
 
 impl Report {
-    fn note(&mut self, outcome: Result<(), Failure>) {
+    fn record(&mut self, outcome: Result<(), Failure>) {
         self.checks += 1;
         self.failures.extend(outcome.err());
     }
@@ -106,9 +106,9 @@ fn check_op(name: &str, samples: &Samples, report: &mut Report) {
     for case in &cases {
         check_sample(case, report);
     }
-    errors.iter().for_each(|error| report.note(check_error(error)));
-    for outcome in laws(&cases, &errors) {
-        report.note(outcome.map_err(|f| f.of(name)));
+    errors.iter().for_each(|error| report.record(check_error(error)));
+    for outcome in requirements(&cases, &errors) {
+        report.record(outcome.map_err(|f| f.of(name)));
     }
 }
 
@@ -118,12 +118,12 @@ pub fn check_sample(sample: &Sample, report: &mut Report) {
         Ok(graph) => graph,
         Err(e) => {
             let failure = Failure::new("sample", "operands that fit", e).of(sample.op.name());
-            return report.note(Err(failure));
+            return report.record(Err(failure));
         }
     };
     for (_, check) in checks::ALL {
         let outcome = check(&graph, &sample.ins, sample.smooth);
-        report.note(outcome.map_err(|f| f.of(describe(&graph, &sample.ins))));
+        report.record(outcome.map_err(|f| f.of(describe(&graph, &sample.ins))));
     }
 }
 
@@ -158,9 +158,9 @@ fn check_error(sample: &ErrorSample) -> Result<(), Failure> {
 
 /// Checks that an op has samples, error samples and documentation; and, if it has derivatives, a smooth
 /// sample with elements and axes.
-fn laws(cases: &[&Sample], errors: &[&ErrorSample]) -> Vec<Result<(), Failure>> {
-    let law = |holds: bool, expected: &str| {
-        if holds { Ok(()) } else { Err(Failure::new("law", expected, "none")) }
+fn requirements(cases: &[&Sample], errors: &[&ErrorSample]) -> Vec<Result<(), Failure>> {
+    let requirement = |holds: bool, expected: &str| {
+        if holds { Ok(()) } else { Err(Failure::new("requirement", expected, "none")) }
     };
     let documented = cases.iter().all(|s| !s.op.def().docs().trim().is_empty());
     let differentiable = |s: &&&Sample| s.op.def().derivative() != Derivative::Zero;
@@ -168,10 +168,10 @@ fn laws(cases: &[&Sample], errors: &[&ErrorSample]) -> Vec<Result<(), Failure>> 
         |l: &Literal| l.dtype().is_differentiable() && l.shape().rank() > 0 && !l.data().is_empty();
     let smooth = |s: &&Sample| s.smooth && s.ins.iter().any(has_slope);
     vec![
-        law(!cases.is_empty(), "a sample"),
-        law(!errors.is_empty(), "an error sample"),
-        law(!cases.is_empty() && documented, "documentation"),
-        law(
+        requirement(!cases.is_empty(), "a sample"),
+        requirement(!errors.is_empty(), "an error sample"),
+        requirement(!cases.is_empty() && documented, "documentation"),
+        requirement(
             cases.iter().find(differentiable).is_none() || cases.iter().filter(differentiable).any(smooth),
             "a smooth sample with axes and elements, since the op has a derivative",
         ),
@@ -189,15 +189,15 @@ mod tests {
     }
 
     #[test]
-    fn an_op_without_samples_breaks_the_laws() {
-        assert_eq!(messages(laws(&[], &[])), ["a sample", "an error sample", "documentation"]);
+    fn an_op_without_samples_is_reported() {
+        assert_eq!(messages(requirements(&[], &[])), ["a sample", "an error sample", "documentation"]);
         let at_a_point =
             Sample { op: Op::from(&arith::neg), ins: vec![Literal::scalar(DType::F64, 1.0)], smooth: true };
-        let found = messages(laws(&[&at_a_point], &[]));
+        let found = messages(requirements(&[&at_a_point], &[]));
         assert_eq!(found[0], "an error sample");
         assert!(found[1].starts_with("a smooth sample"), "{found:?}");
         let constant = Sample { op: Op::from(&compare::lt), ins: vec![], smooth: true };
-        assert_eq!(messages(laws(&[&constant], &[])), ["an error sample"]);
+        assert_eq!(messages(requirements(&[&constant], &[])), ["an error sample"]);
     }
 
     #[test]

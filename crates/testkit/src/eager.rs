@@ -51,10 +51,10 @@ pub fn all(f: Function<'_>, ins: &[Literal]) -> Result<Graph, Failure> {
 /// Checks that values are the same for operands with other memory layouts, and for operands that repeat one
 /// slice.
 fn layouts(f: Function<'_>, ins: &[Literal], values: &[Literal]) -> Result<(), Failure> {
-    let ways: [LayoutVariant; 3] =
+    let variants: [LayoutVariant; 3] =
         [("transposed", transposed), ("strided", strided), ("flipped", |t| t.flip(()).contiguous().flip(()))];
-    for (name, way) in ways {
-        let tensors: Vec<Tensor> = ins.iter().map(|l| way(&Tensor::from_literal(l))).collect();
+    for (name, relayout) in variants {
+        let tensors: Vec<Tensor> = ins.iter().map(|l| relayout(&Tensor::from_literal(l))).collect();
         check_equal(&format!("{name} operands"), values, &f(&tensors))?;
     }
     // Differentiable operands only: repeating indices or masks may not be a valid call.
@@ -123,9 +123,9 @@ fn gradients(f: Function<'_>, ins: &[Literal], graph: &Graph) -> Result<(), Fail
     let roots: Vec<&Tensor> = flowing.iter().map(|&k| &results[outs[k]]).collect();
     let seed_tensors: Vec<Tensor> = flowing.iter().map(|&k| Tensor::from_literal(&seeds[k])).collect();
     let targets: Vec<&Tensor> = wrt.iter().map(|&i| &leaves[i]).collect();
-    let how = Backward { create_graph: true, allow_unused: true, ..Backward::default() };
+    let options = Backward { create_graph: true, allow_unused: true, ..Backward::default() };
     let seed_refs: Vec<Option<&Tensor>> = seed_tensors.iter().map(Some).collect();
-    let grads = grad(&roots, &seed_refs, &targets, how).map_err(|e| error("backward", e))?;
+    let grads = grad(&roots, &seed_refs, &targets, options).map_err(|e| error("backward", e))?;
     let found: Vec<Tensor> =
         grads.into_iter().zip(&targets).map(|(g, t)| g.unwrap_or_else(|| t.zeros_like().detach())).collect();
     check_equal("backward = vjp", &first, &found)?;
@@ -139,8 +139,8 @@ fn gradients(f: Function<'_>, ins: &[Literal], graph: &Graph) -> Result<(), Fail
     let roots: Vec<&Tensor> = flowing.iter().map(|&k| &found[k]).collect();
     let seed_tensors: Vec<Tensor> = flowing.iter().map(|&k| Tensor::from_literal(&seconds[k])).collect();
     let seed_refs: Vec<Option<&Tensor>> = seed_tensors.iter().map(Some).collect();
-    let how = Backward { allow_unused: true, ..Backward::default() };
-    let grads = grad(&roots, &seed_refs, &targets, how).map_err(|e| error("backward twice", e))?;
+    let options = Backward { allow_unused: true, ..Backward::default() };
+    let grads = grad(&roots, &seed_refs, &targets, options).map_err(|e| error("backward twice", e))?;
     let found: Vec<Tensor> =
         grads.into_iter().zip(&targets).map(|(g, t)| g.unwrap_or_else(|| t.zeros_like().detach())).collect();
     check_equal("backward twice = vjp of vjp", &second, &found)

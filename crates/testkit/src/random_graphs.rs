@@ -119,32 +119,32 @@ fn shape(random: &mut Random) -> Shape {
 
 impl<'g> Grower<'g> {
     /// Adds an op, unless its operands do not fit or its results are too large.
-    fn step(&mut self, [kind, first, second, how]: [u16; 4]) {
+    fn step(&mut self, [kind, first, second, attrs]: [u16; 4]) {
         // Chooses one of the latest values half of the time, so that graphs become deep and not only wide.
         let (count, first) = (self.values.len(), first as usize);
         let a = if first % 2 == 0 { first / 2 % count } else { count - 1 - first / 2 % count.min(3) };
         let (a, b) = (self.values[a].clone(), self.values[second as usize % count].clone());
-        let how = how as usize;
+        let attrs = attrs as usize;
         let rank = a.1.shape().rank();
         if rank == 0 || kind % 3 == 0 {
-            return self.pointwise(a, b, how);
+            return self.pointwise(a, b, attrs);
         }
-        let axis = how % rank;
+        let axis = attrs % rank;
         match (kind / 3) % 14 {
-            0 => self.movement(a, how),
-            1 => self.reduce(a, how),
+            0 => self.movement(a, attrs),
+            1 => self.reduce(a, attrs),
             2 => self.concat(a, b, axis),
-            3 => self.dot(a, b, how),
-            4 => self.index(a, axis, how),
-            5 => self.running(a, axis, how),
+            3 => self.dot(a, b, attrs),
+            4 => self.index(a, axis, attrs),
+            5 => self.running(a, axis, attrs),
             6 => self.choice(a, b),
-            7 => self.region(a, b, how),
-            8 => self.windows(a, how),
+            7 => self.region(a, b, attrs),
+            8 => self.windows(a, attrs),
             9 => self.complex(a, b),
-            10 => self.convolution(a, b, how),
-            11 => self.scan(a, b, how),
-            12 => self.repeat(a, b, how),
-            _ => self.switch(a, b, how),
+            10 => self.convolution(a, b, attrs),
+            11 => self.scan(a, b, attrs),
+            12 => self.repeat(a, b, attrs),
+            _ => self.switch(a, b, attrs),
         }
     }
 
@@ -186,14 +186,14 @@ impl<'g> Grower<'g> {
         self.keep(gradus_ir::ops::movement::Broadcast { shape: like.clone() }, &[x])
     }
 
-    fn pointwise(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
+    fn pointwise(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), attrs: usize) {
         let smooth = self.smooth;
         let fits = |r: &&'static Pointwise| {
             let plain = r.domain.is_empty() && r.float.is_some() && r.partials.is_some() && r.arity <= 2;
             if smooth { SMOOTH_OPS.contains(&r.name) } else { plain }
         };
         let ops: Vec<&'static Pointwise> = pointwise::all().filter(fits).collect();
-        let op = ops[how % ops.len()];
+        let op = ops[attrs % ops.len()];
         let shape = a.1.shape().clone();
         let mut operands = vec![a];
         if op.arity == 2 {
@@ -205,31 +205,31 @@ impl<'g> Grower<'g> {
         self.keep(op, &operands);
     }
 
-    fn movement(&mut self, a: (Var<'g>, Literal), how: usize) {
+    fn movement(&mut self, a: (Var<'g>, Literal), attrs: usize) {
         let shape = a.1.shape().clone();
-        let (rank, axis) = (shape.rank(), how % shape.rank());
-        let op: Op = match (how / 4) % 5 {
+        let (rank, axis) = (shape.rank(), attrs % shape.rank());
+        let op: Op = match (attrs / 4) % 5 {
             0 => Permute { axes: (0..rank).map(|i| (i + 1 + axis) % rank).collect() }.into(),
             1 => Flip { axes: vec![axis] }.into(),
             2 => {
-                let start: Vec<usize> = shape.iter().map(|&d| how % (d + 1)).collect();
-                let step: Vec<usize> = shape.iter().map(|&d| 1 + how % (d + 1)).collect();
+                let start: Vec<usize> = shape.iter().map(|&d| attrs % (d + 1)).collect();
+                let step: Vec<usize> = shape.iter().map(|&d| 1 + attrs % (d + 1)).collect();
                 Slice { start, stop: shape.to_vec(), step }.into()
             }
             3 => {
-                let low = (0..rank).map(|i| ((how >> i) % 4) as i64 - 1).collect();
-                let high = (0..rank).map(|i| ((how >> (i + 2)) % 3) as i64 - 1).collect();
-                Pad { low, high, interior: (0..rank).map(|i| (how >> i) % 2).collect() }.into()
+                let low = (0..rank).map(|i| ((attrs >> i) % 4) as i64 - 1).collect();
+                let high = (0..rank).map(|i| ((attrs >> (i + 2)) % 3) as i64 - 1).collect();
+                Pad { low, high, interior: (0..rank).map(|i| (attrs >> i) % 2).collect() }.into()
             }
             _ => Reshape { shape: [shape[rank - 1], shape[..rank - 1].iter().product()].into() }.into(),
         };
         self.keep(op, &[a]);
     }
 
-    fn reduce(&mut self, a: (Var<'g>, Literal), how: usize) {
+    fn reduce(&mut self, a: (Var<'g>, Literal), attrs: usize) {
         let rank = a.1.shape().rank();
-        let axes: Vec<usize> = (0..rank).filter(|i| how >> i & 1 == 1).collect();
-        let op: Op = match (how / 8) % if self.smooth { 2 } else { 4 } {
+        let axes: Vec<usize> = (0..rank).filter(|i| attrs >> i & 1 == 1).collect();
+        let op: Op = match (attrs / 8) % if self.smooth { 2 } else { 4 } {
             0 => Sum { axes }.into(),
             1 => Prod { axes }.into(),
             2 => Max { axes }.into(),
@@ -245,8 +245,8 @@ impl<'g> Grower<'g> {
         }
     }
 
-    /// Contracts two values. Axes of equal extents share a label; `how` selects the labels of the result.
-    fn dot(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
+    /// Contracts two values. Axes of equal extents share a label; `attrs` selects the labels of the result.
+    fn dot(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), attrs: usize) {
         let lhs: String = "abc".chars().take(a.1.shape().rank()).collect();
         let mut rhs = String::new();
         for (i, d) in b.1.shape().iter().enumerate() {
@@ -256,38 +256,38 @@ impl<'g> Grower<'g> {
         let mut labels: Vec<char> = lhs.chars().chain(rhs.chars()).collect();
         labels.sort_unstable();
         labels.dedup();
-        let shift = how % labels.len().max(1);
+        let shift = attrs % labels.len().max(1);
         labels.rotate_left(shift);
         let out: String =
-            labels.iter().enumerate().filter(|(i, _)| how >> i & 1 == 0).map(|(_, l)| l).collect();
+            labels.iter().enumerate().filter(|(i, _)| attrs >> i & 1 == 0).map(|(_, l)| l).collect();
         self.keep(Dot::new(lhs, rhs, out), &[a, b]);
     }
 
-    fn index(&mut self, a: (Var<'g>, Literal), axis: usize, how: usize) {
+    fn index(&mut self, a: (Var<'g>, Literal), axis: usize, attrs: usize) {
         let shape = a.1.shape().clone();
         if shape[axis] == 0 {
             return;
         }
-        let at: Vec<i64> = (0..1 + how % 3).map(|_| self.random.below(shape[axis]) as i64).collect();
+        let at: Vec<i64> = (0..1 + attrs % 3).map(|_| self.random.below(shape[axis]) as i64).collect();
         let Ok(at) = Literal::ints(DType::I64, [at.len()], at) else { return };
         let at = self.constant(at);
         let taken = self.keep(Take { axis }, &[a.clone(), at.clone()]);
         let kinds = [Some(Combine::Sum), None, Some(Combine::Max), Some(Combine::Min)];
-        let combine = kinds[(how / 3) % if self.smooth { 2 } else { 4 }];
+        let combine = kinds[(attrs / 3) % if self.smooth { 2 } else { 4 }];
         if let Some(updates) = taken {
             self.keep(Scatter { axis, combine }, &[a, at, updates]);
         }
     }
 
-    fn running(&mut self, a: (Var<'g>, Literal), axis: usize, how: usize) {
+    fn running(&mut self, a: (Var<'g>, Literal), axis: usize, attrs: usize) {
         let combines = [Combine::Sum, Combine::Prod, Combine::LogSumExp, Combine::Max, Combine::Min];
-        let reverse = how & 1 == 1;
-        let kind = (how / 2) % if self.smooth { 3 } else { 6 };
+        let reverse = attrs & 1 == 1;
+        let kind = (attrs / 2) % if self.smooth { 3 } else { 6 };
         match combines.get(kind) {
             Some(&combine) => self.keep(Cumulate { combine, axis, reverse }, &[a]),
             None => {
                 let n = a.1.shape()[axis];
-                let first = (how.is_multiple_of(5) && n > 1).then(|| 1 + how % (n - 1));
+                let first = (attrs.is_multiple_of(5) && n > 1).then(|| 1 + attrs % (n - 1));
                 self.keep(Sort { axis, descending: reverse, first }, &[a])
             }
         };
@@ -308,14 +308,14 @@ impl<'g> Grower<'g> {
     }
 
     /// Adds a region over the two values, whose body is generated in the same way.
-    fn region(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
-        if self.nested && !how.is_multiple_of(4) {
+    fn region(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), attrs: usize) {
+        if self.nested && !attrs.is_multiple_of(4) {
             return;
         }
         let inner = Builder::new();
         let vars = [inner.input("a", a.1.aval().clone()), inner.input("b", b.1.aval().clone())];
         let values = vars.into_iter().zip([a.1.clone(), b.1.clone()]).collect();
-        let (random, smooth, dtype) = (Random::new(how as u64), self.smooth, self.dtype);
+        let (random, smooth, dtype) = (Random::new(attrs as u64), self.smooth, self.dtype);
         let mut grower = Grower { b: &inner, random, values, smooth, nested: true, dtype };
         for _ in 0..3 {
             let step = [0; 4].map(|_: i32| grower.random.bits() as u16);
@@ -328,11 +328,11 @@ impl<'g> Grower<'g> {
         }
     }
 
-    fn windows(&mut self, a: (Var<'g>, Literal), how: usize) {
+    fn windows(&mut self, a: (Var<'g>, Literal), attrs: usize) {
         let op = Windows {
-            size: vec![1 + how % 2],
-            stride: vec![1 + how / 2 % 2],
-            dilation: vec![1 + how / 4 % 2],
+            size: vec![1 + attrs % 2],
+            stride: vec![1 + attrs / 2 % 2],
+            dilation: vec![1 + attrs / 4 % 2],
         };
         self.keep(op, &[a]);
     }
@@ -350,7 +350,7 @@ impl<'g> Grower<'g> {
     }
 
     /// Convolves one value along its last axis with another as window.
-    fn convolution(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
+    fn convolution(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), attrs: usize) {
         let image = |l: &Literal| -> Shape {
             let last = l.shape().last().copied().unwrap_or(1);
             [1, 1, l.data().len().checked_div(last).unwrap_or(0), last].into()
@@ -360,11 +360,11 @@ impl<'g> Grower<'g> {
             w = [1, 1, x[2], w.numel() / x[2]].into();
         }
         let conv = Conv {
-            stride: vec![1 + how % 2],
-            low: vec![(how / 2 % 4) as i64 - 1],
-            high: vec![(how / 8 % 4) as i64 - 1],
-            base_dilation: vec![1 + how / 32 % 2],
-            window_dilation: vec![1 + how / 64 % 2],
+            stride: vec![1 + attrs % 2],
+            low: vec![(attrs / 2 % 4) as i64 - 1],
+            high: vec![(attrs / 8 % 4) as i64 - 1],
+            base_dilation: vec![1 + attrs / 32 % 2],
+            window_dilation: vec![1 + attrs / 64 % 2],
         };
         let Some(x) = self.keep(Reshape { shape: x }, &[a]) else { return };
         let Some(w) = self.keep(Reshape { shape: w }, &[b]) else { return };
@@ -373,12 +373,12 @@ impl<'g> Grower<'g> {
 
     /// Makes a graph over the operands. Its results are the tanh of its last value, with the extents `like`,
     /// and another value.
-    fn body(&mut self, operands: &[Literal], like: &Shape, how: usize) -> Option<Graph> {
+    fn body(&mut self, operands: &[Literal], like: &Shape, attrs: usize) -> Option<Graph> {
         let inner = Builder::new();
         let names = ["a", "b", "c"];
         let vars = names.iter().zip(operands).map(|(name, value)| inner.input(name, value.aval().clone()));
         let values = vars.zip(operands.iter().cloned()).collect();
-        let (random, smooth, dtype) = (Random::new(how as u64), self.smooth, self.dtype);
+        let (random, smooth, dtype) = (Random::new(attrs as u64), self.smooth, self.dtype);
         let mut grower = Grower { b: &inner, random, values, smooth, nested: true, dtype };
         for _ in 0..3 {
             let step = [0; 4].map(|_: i32| grower.random.bits() as u16);
@@ -391,29 +391,29 @@ impl<'g> Grower<'g> {
     }
 
     /// Returns true if no further body may be added: inside of another body, in three of four cases.
-    fn too_deep(&self, how: usize) -> bool {
-        self.nested && !how.is_multiple_of(4)
+    fn too_deep(&self, attrs: usize) -> bool {
+        self.nested && !attrs.is_multiple_of(4)
     }
 
     /// Adds a scan over the first axis of one value. The other value is shared, and is the initial carry.
-    fn scan(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
+    fn scan(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), attrs: usize) {
         let (length, slice) = (a.1.shape()[0], Shape::from(&a.1.shape()[1..]));
-        let carry = if self.too_deep(how) { None } else { self.fit(b.clone(), &slice) };
+        let carry = if self.too_deep(attrs) { None } else { self.fit(b.clone(), &slice) };
         let Some(carry) = carry else { return };
         let element = self.random.literal(&Aval::new(self.dtype, slice.clone()));
-        let Some(body) = self.body(&[b.1.clone(), carry.1.clone(), element], &slice, how) else { return };
-        let scan = Scan { body: Arc::new(body), shared: 1, carries: 1, length, reverse: how & 1 == 1 };
+        let Some(body) = self.body(&[b.1.clone(), carry.1.clone(), element], &slice, attrs) else { return };
+        let scan = Scan { body: Arc::new(body), shared: 1, carries: 1, length, reverse: attrs & 1 == 1 };
         self.keep(scan, &[b, carry, a]);
     }
 
     /// Adds a loop that ends by a count; in graphs with kinks, the values of the carry can end it too.
-    fn repeat(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
-        if self.too_deep(how) {
+    fn repeat(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), attrs: usize) {
+        if self.too_deep(attrs) {
             return;
         }
-        let Some(step) = self.body(&[b.1.clone(), a.1.clone()], a.1.shape(), how) else { return };
+        let Some(step) = self.body(&[b.1.clone(), a.1.clone()], a.1.shape(), attrs) else { return };
         let types = [b.1.aval().clone(), a.1.aval().clone(), Aval::scalar(DType::I64)];
-        let (limit, by_value) = ((how / 4 % 4) as f64, !self.smooth);
+        let (limit, by_value) = ((attrs / 4 % 4) as f64, !self.smooth);
         let axes: Vec<usize> = (0..a.1.shape().rank()).collect();
         let made = |outs: &dyn for<'r> Fn(&'r Builder, &[Var<'r>]) -> Vec<Var<'r>>| {
             let inner = Builder::new();
@@ -434,16 +434,16 @@ impl<'g> Grower<'g> {
 
     /// Adds a switch between two graphs over the values. In graphs with kinks, the values determine the
     /// branch.
-    fn switch(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
-        if self.too_deep(how) {
+    fn switch(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), attrs: usize) {
+        if self.too_deep(attrs) {
             return;
         }
         let like = a.1.shape().clone();
         let operands = [a.1.clone(), b.1.clone()];
-        let branches: Option<Vec<Arc<Graph>>> = [how, how / 2 + 1]
+        let branches: Option<Vec<Arc<Graph>>> = [attrs, attrs / 2 + 1]
             .into_iter()
-            .map(|how| {
-                let body = self.body(&operands, &like, how)?;
+            .map(|attrs| {
+                let body = self.body(&operands, &like, attrs)?;
                 let inner = Builder::new();
                 let vars = [
                     inner.input("a", operands[0].aval().clone()),
@@ -454,7 +454,7 @@ impl<'g> Grower<'g> {
             })
             .collect();
         let index = match self.smooth {
-            true => Some(self.constant(Literal::int_scalar(DType::I64, (how % 2) as i64))),
+            true => Some(self.constant(Literal::int_scalar(DType::I64, (attrs % 2) as i64))),
             false => self.comparison(a.clone(), b.clone()),
         };
         if let (Some(branches), Some(index)) = (branches, index) {

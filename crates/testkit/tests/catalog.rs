@@ -1,9 +1,9 @@
-//! Every check of every sample of the catalog, op by op, so that a failure names its op.
+//! Runs every check of every sample of the catalog, op by op, so that a failure names its op.
 
 use gradus_ir::ops::pointwise;
 use gradus_testkit::catalog::{check_catalog, names};
 
-/// Structural ops, from the catalog: a new one is checked without an entry here.
+/// Returns the structural ops, from the catalog: a new one is checked without an entry here.
 fn structural() -> Vec<&'static str> {
     names().into_iter().filter(|name| pointwise::find(name).is_none()).collect()
 }

@@ -1,4 +1,4 @@
-//! Conventions at ties, zeros, empty extents and special values, as the docs of the ops state them.
+//! Tests the conventions at ties, zeros, empty extents and special values that the docs of the ops state.
 
 use gradus_ir::graph::Builder;
 use gradus_ir::ops::Combine;
@@ -18,7 +18,7 @@ fn floats(v: &[f64]) -> Literal {
     Literal::floats(DType::F64, [v.len()], v.to_vec()).unwrap()
 }
 
-/// Gradient of the first operand for these cotangents.
+/// Returns the gradient of the first operand for these cotangents.
 fn gradient(op: impl Into<Op>, ins: &[Literal], ct: &Literal) -> Vec<f64> {
     let graph = graph_of(&op.into(), ins).unwrap();
     let inputs: Vec<Literal> = ins.iter().chain([ct]).cloned().collect();
@@ -63,7 +63,7 @@ fn running_extremes_follow_nan() {
 }
 
 #[test]
-fn running_log_sum_exp_of_nothing_yet_has_no_slope() {
+fn a_running_log_sum_exp_of_minus_infinity_has_gradient_zero() {
     let op = Cumulate { combine: Combine::LogSumExp, axis: 0, reverse: false };
     let x = floats(&[-INF, -INF, 0.0, -INF, 0.0]);
     let ct = floats(&[1.0, 1.0, 1.0, 1.0, 1.0]);
@@ -78,7 +78,7 @@ fn products_with_zeros_are_exact() {
 }
 
 #[test]
-fn extremes_over_nothing_are_constants() {
+fn extremes_over_empty_axes_are_constants() {
     let empty = Literal::floats(DType::F64, [0, 2], vec![]).unwrap();
     let graph = graph_of(&Max { axes: vec![0] }.into(), std::slice::from_ref(&empty)).unwrap();
     let forward = transform::jvp(&graph, &[0]).unwrap();
@@ -100,7 +100,7 @@ fn the_last_of_several_writes_wins() {
 }
 
 #[test]
-fn what_is_not_chosen_does_not_matter() {
+fn elements_that_are_not_selected_do_not_affect_gradients() {
     let b = Builder::new();
     let aval = Aval::new(DType::F64, [3]);
     let x = b.input("x", aval.clone());
@@ -113,7 +113,7 @@ fn what_is_not_chosen_does_not_matter() {
 }
 
 #[test]
-fn inputs_that_nothing_reads_have_gradient_zero() {
+fn unused_inputs_have_gradient_zero() {
     let b = Builder::new();
     let (x, _) = (b.input("x", Aval::new(DType::F64, [2])), b.input("y", Aval::new(DType::F64, [3])));
     let graph = b.finish(&[x * x]).unwrap();

@@ -9,7 +9,7 @@ use gradus_testkit::faults::faults;
 use gradus_testkit::{checks, vector};
 
 #[test]
-fn every_fault_is_caught_by_the_check_that_should() {
+fn every_fault_is_caught_by_the_expected_check() {
     let mut missed = Vec::new();
     for fault in faults() {
         let graph = graph_of(&fault.wrong, &fault.ins).expect(fault.what);

@@ -1,4 +1,4 @@
-//! Structural ops under random attributes: if inference accepts them, evaluation and derivatives must
+//! Tests structural ops with random attributes: if inference accepts them, evaluation and derivatives must
 //! succeed.
 
 use gradus_ir::ops::Combine;

@@ -95,7 +95,7 @@ fn reductions() {
 }
 
 #[test]
-fn reductions_over_nothing() {
+fn reductions_over_empty_axes() {
     let empty = |dtype| Literal::scalar(DType::I64, 0.0).cast(dtype).aval().with_shape([0]);
     let none = |dtype| Random::new(0).literal(&empty(dtype));
     gives(Sum { axes: vec![0] }, [none(DType::F64)], [f(&[], &[0.])]);
@@ -116,7 +116,7 @@ fn reductions_over_nothing() {
 }
 
 #[test]
-fn running() {
+fn running_combinations() {
     let x = f(&[4], &[1., 3., 2., 4.]);
     let run = |combine, reverse| Cumulate { combine, axis: 0, reverse };
     gives(run(Combine::Sum, false), [x.clone()], [f(&[4], &[1., 4., 6., 10.])]);
@@ -134,7 +134,7 @@ fn running() {
 }
 
 #[test]
-fn order() {
+fn sorting() {
     let x = f(&[6], &[2., NAN, -1., 2., INF, -INF]);
     let up = [f(&[6], &[-INF, -1., 2., 2., INF, NAN]), i(DType::I64, &[6], &[5, 2, 0, 3, 4, 1])];
     gives(Sort::all(0, false), [x.clone()], up.clone());
@@ -307,7 +307,7 @@ fn rounding_of_every_half() {
 }
 
 #[test]
-fn choices_and_parts() {
+fn selections_and_complex_parts() {
     let (yes, no) = (f(&[2], &[1., NAN]), f(&[2], &[NAN, 2.]));
     gives(Select {}, [i(DType::Bool, &[2], &[1, 0]), yes, no], [f(&[2], &[1., 2.])]);
     let z = c(&[(1., 2.), (-0., -3.)]);

@@ -43,7 +43,7 @@ proptest! {
     }
 }
 
-/// A fixed set of recipes contains every kind of control flow.
+/// Tests that a fixed set of recipes contains every kind of control flow.
 #[test]
 fn graphs_contain_control_flow() {
     let mut random = Random::new(7);

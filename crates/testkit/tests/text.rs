@@ -24,7 +24,7 @@ fn calling(call: Call) -> Graph {
 }
 
 #[test]
-fn odd_names_and_arguments_survive() {
+fn odd_names_and_arguments_survive_printing_and_parsing() {
     let odd = ["plain", "", "two words", "\r\n\t\"quoted\"\\", "naïve ∂", "\u{7}\u{0}\u{301}", "a=b, c}"];
     for name in odd {
         let args = vec![
@@ -50,7 +50,7 @@ fn odd_names_and_arguments_survive() {
 
 /// A graph may be an argument of a region, at any depth.
 #[test]
-fn graphs_among_arguments_survive() {
+fn graphs_among_arguments_survive_printing_and_parsing() {
     let with = |g: Arc<Graph>| {
         let deep = Attr::Map(vec![("inner".into(), Attr::Graph(g))]);
         calling(Call::new("f", vec![("args".into(), deep)], square()))
@@ -66,7 +66,7 @@ fn graphs_among_arguments_survive() {
 }
 
 #[test]
-fn inputs_may_come_late() {
+fn inputs_may_follow_other_nodes() {
     let b = Builder::new();
     let two = b.constant(Literal::scalar(DType::F64, 2.0));
     let x = b.input("x", scalar());
@@ -80,7 +80,7 @@ fn inputs_may_come_late() {
 }
 
 #[test]
-fn the_hash_is_of_what_is_computed() {
+fn the_hash_ignores_node_order_but_not_outputs_and_names() {
     let build = |order: bool, name: &str, swap: bool| {
         let b = Builder::new();
         let (x, y) = (b.input(name, scalar()), b.input("y", scalar()));

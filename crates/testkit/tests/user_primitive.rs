@@ -1,5 +1,5 @@
-//! Primitives from outside the core pass every check of the catalog, and those that break a rule are
-//! rejected. `examples/user_primitive` uses some in every mode.
+//! Tests that primitives from outside the core pass every check of the catalog, and that those which break a rule
+//! are rejected. `examples/user_primitive` uses some in every mode.
 
 use gradus_ir::graph::{Builder, parse};
 use gradus_ir::ops::pointwise::Pointwise;

@@ -199,7 +199,7 @@ fn every_rule_fires_and_keeps_values() {
 
 /// Checks a rule that rounds differently: results at ordinary values differ by at most a few units in the last place.
 fn nearly_same(name: &str, before: &gradus_ir::Graph, after: &gradus_ir::Graph) {
-    assert!(default(before).graph == *before, "{name} is not asked for");
+    assert!(default(before).graph == *before, "{name} fires although it is not enabled");
     let ins: Vec<Literal> =
         before.input_avals().iter().enumerate().map(|(k, a)| super::filled(a, k, false)).collect();
     let (old, new) = (reference::evaluate(before, &ins).unwrap(), reference::evaluate(after, &ins).unwrap());

@@ -21,7 +21,6 @@ fn equal_values_are_merged_and_unused_ones_dropped() {
     same_bits(&g, &after.graph);
 }
 
-/// Tests that values after a barrier are not merged with values before it, because they are recomputed on purpose.
 /// The rule for nested concatenations requires that the inner one has no other reader. The first round removes that reader.
 #[test]
 fn a_rule_applies_after_other_readers_are_removed() {
@@ -35,6 +34,7 @@ fn a_rule_applies_after_other_readers_are_removed() {
     same_bits(&g, &after.graph);
 }
 
+/// Tests that values after a barrier are not merged with values before it, because they are recomputed on purpose.
 #[test]
 fn barriers_stay() {
     let g = graph(&[f64s(&[3])], |x| {

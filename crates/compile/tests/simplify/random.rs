@@ -10,7 +10,7 @@ fn recipes() -> impl Strategy<Value = Recipe> {
     (any::<u64>(), steps, any::<bool>()).prop_map(|(seed, steps, smooth)| Recipe { seed, steps, smooth })
 }
 
-fn kept(graph: &Graph, inputs: &[Literal]) -> Result<(), TestCaseError> {
+fn check_values(graph: &Graph, inputs: &[Literal]) -> Result<(), TestCaseError> {
     let fail = |e: gradus_ir::Error| TestCaseError::fail(e.to_string());
     let graph = graph.inlined().map_err(fail)?;
     let simple = default(&graph);
@@ -26,27 +26,27 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn values_stay(recipe in recipes()) {
+    fn simplifying_keeps_values(recipe in recipes()) {
         let grown = recipe.grow().unwrap();
-        kept(&grown.graph, &grown.inputs)?;
+        check_values(&grown.graph, &grown.inputs)?;
         // Evaluates the same graph also at special values: zeros of both signs, infinities, NaN.
         let odd: Vec<Literal> =
             grown.inputs.iter().enumerate().map(|(k, l)| super::filled(l.aval(), k, true)).collect();
-        kept(&grown.graph, &odd)?;
+        check_values(&grown.graph, &odd)?;
     }
 
     #[test]
-    fn gradients_stay(recipe in recipes()) {
+    fn simplifying_keeps_derivatives(recipe in recipes()) {
         let grown = recipe.grow().unwrap();
         let wrt: Vec<usize> = (0..grown.inputs.len()).collect();
         let Ok(forward) = transform::jvp(&grown.graph, &wrt) else { return Ok(()) };
         let mut inputs = grown.inputs.clone();
         inputs.extend(grown.inputs.iter().cloned());
-        kept(&forward, &inputs)?;
+        check_values(&forward, &inputs)?;
         let Ok(backward) = transform::vjp(&grown.graph, &wrt) else { return Ok(()) };
         let types = backward.input_avals();
         let cotangents = types.iter().enumerate().skip(wrt.len()).map(|(k, a)| super::filled(a, k, false));
         let inputs: Vec<Literal> = grown.inputs.iter().cloned().chain(cotangents).collect();
-        kept(&backward, &inputs)?;
+        check_values(&backward, &inputs)?;
     }
 }

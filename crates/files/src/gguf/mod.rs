@@ -29,7 +29,7 @@ const VERSION: u32 = 3;
 const ALIGNMENT: &str = "general.alignment";
 
 /// The alignment of files that state none.
-const USUAL_ALIGNMENT: usize = 32;
+const DEFAULT_ALIGNMENT: usize = 32;
 
 /// Largest number of values in all arrays of the metadata together. A value takes far more bytes in memory
 /// than in the file.
@@ -363,7 +363,7 @@ fn header(all: &[u8]) -> Parsed<(Metadata, Vec<Info>)> {
     let metadata = c.metadata(entries)?;
     let mut infos = (0..tensors).map(|_| c.info()).collect::<Parsed<Vec<Info>>>()?;
     let alignment = match metadata.get(ALIGNMENT).map(|v| v.integer()) {
-        None => USUAL_ALIGNMENT,
+        None => DEFAULT_ALIGNMENT,
         Some(Some(n)) if (8..=1 << 16).contains(&n) && (n as u64).is_power_of_two() => n as usize,
         Some(_) => return Err(format!("has a `{ALIGNMENT}` that is not a power of two from 8 to 65536")),
     };

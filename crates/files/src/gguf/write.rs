@@ -1,6 +1,6 @@
 //! Writes GGUF files atomically, one tensor at a time.
 
-use super::{ALIGNMENT, Format, MAGIC, Metadata, USUAL_ALIGNMENT, VERSION, Value};
+use super::{ALIGNMENT, DEFAULT_ALIGNMENT, Format, MAGIC, Metadata, VERSION, Value};
 use crate::atomic;
 use gradus_ir::{Result, Shape};
 use gradus_tensor::Tensor;
@@ -60,7 +60,7 @@ impl Entry<'_> {
 /// Writes metadata and tensors to a file atomically.
 pub fn write(path: impl AsRef<Path>, metadata: &Metadata, tensors: &[Entry<'_>]) -> Result<()> {
     let path = path.as_ref();
-    let stated = metadata.get(ALIGNMENT).map_or(Some(USUAL_ALIGNMENT as i64), Value::integer);
+    let stated = metadata.get(ALIGNMENT).map_or(Some(DEFAULT_ALIGNMENT as i64), Value::integer);
     let alignment = stated
         .and_then(|n| usize::try_from(n).ok())
         .filter(|n| n.is_power_of_two() && (8..=1 << 16).contains(n));

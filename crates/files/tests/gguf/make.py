@@ -10,7 +10,7 @@ import numpy as np
 
 rng = np.random.default_rng(26)
 formats = ["F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K"]
-# Where blocks keep their half-precision scales.
+# Byte offsets, in a block, of the scales in half precision.
 halves = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108],
           "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208]}
 

@@ -1,4 +1,4 @@
-//! Derivatives where calculus leaves a choice or infinity: the same in both modes, and finite where stated.
+//! Tests derivatives at points where calculus leaves a choice or gives infinity: both modes return the stated value.
 
 use super::{INF, NAN, assert_same, evaluate, graph_of, op_named};
 use gradus_ir::transform::{jvp, vjp};

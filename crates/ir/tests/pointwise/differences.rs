@@ -1,4 +1,4 @@
-//! Forward mode against finite differences, reverse mode against forward mode, narrow dtypes against wide.
+//! Compares forward mode with finite differences, reverse mode with forward mode, and narrow dtypes with wide ones.
 
 use super::{avals, elements, evaluate, graph_of, joined};
 use gradus_ir::literal::Data;
@@ -6,7 +6,7 @@ use gradus_ir::ops::{self, Sample, Samples};
 use gradus_ir::transform::{jvp, vjp};
 use gradus_ir::{Aval, C, Class, DType, Graph, Literal, Op};
 
-/// Positions of the inputs that carry derivatives.
+/// Returns the indices of the inputs that carry derivatives.
 fn differentiable(avals: &[Aval]) -> Vec<usize> {
     (0..avals.len()).filter(|&i| avals[i].dtype.is_differentiable()).collect()
 }
@@ -18,7 +18,7 @@ fn random(s: &mut Samples, aval: &Aval) -> Literal {
     }
 }
 
-/// Terms of the real inner product of two lists of values.
+/// Returns the terms of the real inner product of two lists of values.
 fn inner(a: &[Literal], b: &[Literal]) -> Vec<f64> {
     assert_eq!(avals(a), avals(b));
     let pairs = a.iter().flat_map(elements).zip(b.iter().flat_map(elements));
@@ -52,7 +52,7 @@ fn difference(graph: &Graph, ins: &[Literal], wrt: &[usize], ts: &[Literal]) -> 
     better(better(steps[2].clone(), &steps[1], 4.0), &once, 16.0)
 }
 
-/// Forward mode against finite differences, and reverse mode against forward mode.
+/// Compares forward mode with finite differences, and reverse mode with forward mode.
 fn check(what: &str, graph: &Graph, ins: &[Literal], s: &mut Samples) {
     let (from, to) = (graph.input_avals(), graph.output_avals());
     let wrt = differentiable(&from);

@@ -4,9 +4,10 @@ use super::{INF, NAN, assert_same, elements, op_named};
 use gradus_ir::ops::pointwise;
 use gradus_ir::{Aval, C, DType, Literal, Op, reference};
 
-/// Values of every unary op on floats, in the order of [`POINTS`].
+/// Operands of the unary ops.
 const POINTS: [f64; 10] = [0.0, -0.0, INF, -INF, NAN, 1.0, -1.0, 1e-300, 1e300, 0.5];
 
+/// Values of every unary op on floats, in the order of [`POINTS`].
 #[rustfmt::skip]
 #[allow(clippy::approx_constant)]
 const UNARY: [(&str, [f64; 10]); 54] = [
@@ -97,9 +98,10 @@ const UNARY: [(&str, [f64; 10]); 54] = [
     ("trunc", [0.0, -0.0, INF, -INF, NAN, 1.0, -1.0, 0.0, 1e300, 0.0]),
 ];
 
-/// Values of the binary ops on floats, a line for each of [`PAIRS`] as the first operand.
+/// Operands of the binary ops; each is paired with every other.
 const PAIRS: [f64; 7] = [0.0, -0.0, INF, -INF, NAN, 2.0, -1.5];
 
+/// Values of the binary ops on floats: a line for each of [`PAIRS`] as the first operand, a column for each as the second.
 #[rustfmt::skip]
 #[allow(clippy::approx_constant)]
 const BINARY: [(&str, [[f64; 7]; 7]); 16] = [
@@ -249,6 +251,7 @@ const BINARY: [(&str, [[f64; 7]; 7]); 16] = [
     ]),
 ];
 
+/// Results of the comparisons, as [`BINARY`] holds values; the digit 1 is true.
 #[rustfmt::skip]
 const COMPARE: [(&str, [&str; 7]); 6] = [
     ("eq", ["1100000", "1100000", "0010000", "0001000", "0000000", "0000010", "0000001"]),
@@ -309,7 +312,7 @@ fn values_at_zeros_infinities_and_nan() {
 }
 
 #[test]
-fn values_between() {
+fn values_at_ties_and_ordinary_numbers() {
     let ties = [0.5, 1.5, 2.5, -0.5, -1.5, -2.5];
     assert_values("round", &apply("round", &[&ties]), &[0.0, 2.0, 2.0, -0.0, -2.0, -2.0]);
     assert_values("trunc", &apply("trunc", &[&ties]), &[0.0, 1.0, 2.0, -0.0, -1.0, -2.0]);

@@ -58,7 +58,7 @@ impl<'a> Batched<'a> {
     /// Makes a batch of two: the inputs, and the inputs with their elements in reverse order, which have the
     /// same domains.
     fn new(graph: &'a Graph, inputs: &[Literal], chosen: impl Fn(usize) -> bool) -> Batched<'a> {
-        let second = |(i, l): (usize, &Literal)| if chosen(i) { backwards(l) } else { l.clone() };
+        let second = |(i, l): (usize, &Literal)| if chosen(i) { reversed(l) } else { l.clone() };
         let axis = |(i, l): (usize, &Literal)| chosen(i).then(|| i % (l.shape().rank() + 1));
         Batched {
             graph,
@@ -180,7 +180,8 @@ fn summed(x: &Literal) -> IrResult<Literal> {
     Ok(apply(&Sum { axes: vec![0] }.into(), std::slice::from_ref(x))?[0].clone())
 }
 
-fn backwards(l: &Literal) -> Literal {
+/// Returns the elements in reverse order, in the same shape.
+fn reversed(l: &Literal) -> Literal {
     let data: Data = match l.data() {
         Data::F(v) => v.iter().rev().copied().collect::<Vec<_>>().into(),
         Data::C(v) => v.iter().rev().copied().collect::<Vec<_>>().into(),

@@ -36,30 +36,30 @@ pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
     adjoint(&forward, &joined(&s), smooth).map_err(|f| f.within("second, of the jvp graph"))?;
 
     // D(Jᵀc)[u] · s and c · D(J s)[u] both equal the second derivative along u and s, contracted with c.
-    let (_, bent) = push("second", &reverse, &joined(&c), &wrt, &u)?;
-    let mixed = inner(&bent, &s);
+    let (_, gradient_slope) = push("second", &reverse, &joined(&c), &wrt, &u)?;
+    let mixed = inner(&gradient_slope, &s);
     let twice = |s: &[Literal], u: &[Literal]| -> Result<(f64, f64), Failure> {
         let (_, tangents) = push("second", &forward, &joined(s), &wrt, u)?;
         // Tangents of the outputs come first, then those of their tangents.
         let (_, of_tangents) = tangents.split_at(tangents.len() / 2);
         Ok(inner(&c, of_tangents))
     };
-    let straight = twice(&s, &u)?;
+    let forward_twice = twice(&s, &u)?;
     let noise = size(&c) * size(&s) * size(&u);
     equal_products(
         "second",
         graph,
         noise,
-        ("forward over forward", straight),
+        ("forward over forward", forward_twice),
         ("forward over reverse", mixed),
     )?;
     if smooth {
-        equal_products("second", graph, noise, ("D²[s, u]", straight), ("D²[u, s]", twice(&u, &s)?))?;
+        equal_products("second", graph, noise, ("D²[s, u]", forward_twice), ("D²[u, s]", twice(&u, &s)?))?;
         // ∇⟨c, J u⟩ is D(Jᵀc)[u]: the two modes in the other order.
         let zeros = values.iter().filter(|v| v.dtype().is_differentiable()).map(|v| combine(&[(0.0, v)]));
         let seeds: Vec<Literal> = zeros.chain(c.iter().cloned()).collect();
         let back = pull("second", &forward, &joined(&u), &wrt, &seeds)?;
-        for ((&i, expected), found) in wrt.iter().zip(&bent).zip(&back) {
+        for ((&i, expected), found) in wrt.iter().zip(&gradient_slope).zip(&back) {
             let part = ADJOINT.max(64.0 * precision(graph));
             let limit = part * largest(expected).max(largest(found)) + 1e-13 * (1.0 + size(&c) * size(&u));
             compare(expected, found, Allowed::Each(&vec![limit; expected.data().len()])).map_err(|d| {
@@ -84,14 +84,14 @@ pub fn third(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fail
     let values = must("third", "a value", evaluate(graph, inputs))?;
     let (c, u, w) = (cotangents(&mut random, &values), along(&mut random), along(&mut random));
     let reverse = must("third", "a vjp graph", transform::vjp(graph, &wrt))?;
-    let bent = must("third", "a jvp graph of the vjp graph", transform::jvp(&reverse, &wrt))?;
+    let second_order = must("third", "a jvp graph of the vjp graph", transform::jvp(&reverse, &wrt))?;
     let point: Vec<Literal> = inputs.iter().chain(&c).chain(&u).cloned().collect();
-    let values = must("third", "a second derivative", evaluate(&bent, &point))?;
-    let slope = forward(&bent, &point, &values, &wrt, &w, true);
+    let values = must("third", "a second derivative", evaluate(&second_order, &point))?;
+    let slope = forward(&second_order, &point, &values, &wrt, &w, true);
     slope.map_err(|f| f.within("third, of the jvp graph of the vjp graph"))?;
-    let (_, pushed) = push("third", &bent, &point, &wrt, &w)?;
+    let (_, pushed) = push("third", &second_order, &point, &wrt, &w)?;
     let c = cotangents(&mut random, &values);
-    let pulled = pull("third", &bent, &point, &wrt, &c)?;
+    let pulled = pull("third", &second_order, &point, &wrt, &c)?;
     let noise = size(&c) * size(&w) * (1.0 + size(&u));
     equal_products(
         "third",

@@ -1,6 +1,6 @@
 //! Wrong transposes of linear and multilinear ops, and wrong claims of linearity.
 
-use super::{Fault, Like, list};
+use super::{Fault, ModifiedOp, list};
 use gradus_ir::Op;
 use gradus_ir::graph::Builder;
 use gradus_ir::ops::cumulate::Cumulate;
@@ -37,7 +37,7 @@ list![
 
 fn fault(
     what: &'static str,
-    wrong: Like,
+    wrong: ModifiedOp,
     right: impl Into<Op>,
     ins: Vec<Literal>,
     caught: &'static str,
@@ -48,15 +48,15 @@ fn fault(
 /// The extents are equal, so only a random cotangent reveals the error.
 fn permute_by_itself() -> Fault {
     let right = Permute { axes: vec![1, 2, 0] };
-    let wrong =
-        Like::new("permute_by_itself", right.clone()).transpose(|_, _, ct| Some(ct.permute(&[1, 2, 0])));
+    let wrong = ModifiedOp::new("permute_by_itself", right.clone())
+        .transpose(|_, _, ct| Some(ct.permute(&[1, 2, 0])));
     let ins = vec![Samples::default().normal([2, 2, 2])];
     fault("a cyclic permutation transposed by itself", wrong, right, ins, "adjoint")
 }
 
 fn wrong_partner() -> Fault {
     let right = Dot::new("ik", "kj", "ij");
-    let wrong = Like::new("wrong_partner", right.clone()).transpose(|rule, operand, ct| {
+    let wrong = ModifiedOp::new("wrong_partner", right.clone()).transpose(|rule, operand, ct| {
         Some(match operand {
             0 => ct.dot(rule.ins[0], "ij", "kj", "ik"),
             _ => rule.ins[1].dot(ct, "ik", "ij", "kj"),
@@ -69,7 +69,7 @@ fn wrong_partner() -> Fault {
 
 fn forgotten_conjugate() -> Fault {
     let right = Dot::new("ik", "kj", "ij");
-    let wrong = Like::new("forgotten_conjugate", right.clone()).transpose(|rule, operand, ct| {
+    let wrong = ModifiedOp::new("forgotten_conjugate", right.clone()).transpose(|rule, operand, ct| {
         Some(match operand {
             0 => ct.dot(rule.ins[1], "ij", "kj", "ik"),
             _ => rule.ins[0].dot(ct, "ik", "ij", "kj"),
@@ -82,7 +82,7 @@ fn forgotten_conjugate() -> Fault {
 
 fn dropped_unbroadcast() -> Fault {
     let right = Broadcast { shape: [4, 3].into() };
-    let wrong = Like::new("dropped_unbroadcast", right.clone()).transpose(|_, _, ct| Some(ct));
+    let wrong = ModifiedOp::new("dropped_unbroadcast", right.clone()).transpose(|_, _, ct| Some(ct));
     let ins = vec![Samples::default().normal([1, 3])];
     fault("the gradient of a broadcast keeps its extents", wrong, right, ins, "adjoint")
 }
@@ -98,8 +98,8 @@ fn mean(ins: &[Aval]) -> Form {
 }
 
 fn missing_mean_scale() -> Fault {
-    let wrong = Like::new("missing_mean_scale", Sum { axes: vec![1] }).form(mean);
-    let right = Like::new("right_mean", Sum { axes: vec![1] }).form(mean).transpose(|rule, _, ct| {
+    let wrong = ModifiedOp::new("missing_mean_scale", Sum { axes: vec![1] }).form(mean);
+    let right = ModifiedOp::new("right_mean", Sum { axes: vec![1] }).form(mean).transpose(|rule, _, ct| {
         let shape = rule.ins[0].shape();
         Some(ct.spread(&[1], &shape) / shape[1] as f64)
     });
@@ -110,7 +110,7 @@ fn missing_mean_scale() -> Fault {
 
 fn sum_without_repetition() -> Fault {
     let right = Sum { axes: vec![1] };
-    let wrong = Like::new("sum_without_repetition", right.clone()).transpose(|rule, _, ct| {
+    let wrong = ModifiedOp::new("sum_without_repetition", right.clone()).transpose(|rule, _, ct| {
         let pad = rule.ins[0].shape()[1] as i64 - 1;
         Some(ct.reshape([ct.shape()[0], 1]).pad(vec![0, 0], vec![0, pad], vec![0, 0]))
     });
@@ -120,7 +120,7 @@ fn sum_without_repetition() -> Fault {
 
 fn slice_off_by_one() -> Fault {
     let right = Slice { start: vec![1], stop: vec![4], step: vec![1] };
-    let wrong = Like::new("slice_off_by_one", right.clone())
+    let wrong = ModifiedOp::new("slice_off_by_one", right.clone())
         .transpose(|_, _, ct| Some(ct.pad(vec![2], vec![0], vec![0])));
     fault(
         "the gradient of a slice, shifted up by one index",
@@ -133,7 +133,7 @@ fn slice_off_by_one() -> Fault {
 
 fn pad_off_by_one() -> Fault {
     let right = Pad { low: vec![2], high: vec![1], interior: vec![0] };
-    let wrong = Like::new("pad_off_by_one", right.clone())
+    let wrong = ModifiedOp::new("pad_off_by_one", right.clone())
         .transpose(|rule, _, ct| Some(ct.slice_axis(0, 1, 1 + rule.ins[0].shape()[0])));
     fault(
         "the gradient of a pad, shifted down by one index",
@@ -146,7 +146,7 @@ fn pad_off_by_one() -> Fault {
 
 fn running_sum_not_reversed() -> Fault {
     let right = Cumulate { combine: Combine::Sum, axis: 0, reverse: false };
-    let wrong = Like::new("running_sum_not_reversed", right.clone()).transpose(|_, _, ct| {
+    let wrong = ModifiedOp::new("running_sum_not_reversed", right.clone()).transpose(|_, _, ct| {
         Some(ct.builder().apply1(Cumulate { combine: Combine::Sum, axis: 0, reverse: false }, &[ct]))
     });
     fault("a running sum transposed by itself", wrong, right, vec![Samples::default().normal([4])], "adjoint")
@@ -154,7 +154,7 @@ fn running_sum_not_reversed() -> Fault {
 
 fn repeated_index_lost() -> Fault {
     let right = Take { axis: 0 };
-    let wrong = Like::new("repeated_index_lost", right.clone())
+    let wrong = ModifiedOp::new("repeated_index_lost", right.clone())
         .transpose(|rule, _, ct| Some(rule.ins[0].full_like(0.0).scatter(rule.ins[1], ct, 0, None)));
     let mut s = Samples::default();
     let ins = vec![s.normal([3, 2]), s.ints((1, 2), [2])];
@@ -162,7 +162,7 @@ fn repeated_index_lost() -> Fault {
 }
 
 fn select_without_mask() -> Fault {
-    let wrong = Like::new("select_without_mask", Select {}).transpose(|_, _, ct| Some(ct));
+    let wrong = ModifiedOp::new("select_without_mask", Select {}).transpose(|_, _, ct| Some(ct));
     let mut s = Samples::default();
     let ins = vec![s.bools([6]), s.normal([6]), s.normal([6])];
     fault("both branches of a choice get the complete gradient", wrong, Select {}, ins, "adjoint")
@@ -170,7 +170,7 @@ fn select_without_mask() -> Fault {
 
 fn gradient_of_one_operand_forgotten() -> Fault {
     let right = Concat { axis: 0 };
-    let wrong = Like::new("forgotten_operand", right.clone())
+    let wrong = ModifiedOp::new("forgotten_operand", right.clone())
         .transpose(|_, operand, ct| (operand == 0).then(|| ct.slice_axis(0, 0, 2)));
     let mut s = Samples::default();
     let ins = vec![s.normal([2]), s.normal([3])];
@@ -178,7 +178,7 @@ fn gradient_of_one_operand_forgotten() -> Fault {
 }
 
 fn sum_claimed_multilinear() -> Fault {
-    let wrong = Like::new("sum_claimed_multilinear", &arith::add)
+    let wrong = ModifiedOp::new("sum_claimed_multilinear", &arith::add)
         .derivative(Derivative::Multilinear(Operands::All))
         .transpose(|_, _, ct| Some(ct));
     let mut s = Samples::default();
@@ -188,7 +188,7 @@ fn sum_claimed_multilinear() -> Fault {
 
 fn concat_claimed_multilinear() -> Fault {
     let right = Concat { axis: 0 };
-    let wrong = Like::new("concat_claimed_multilinear", right.clone())
+    let wrong = ModifiedOp::new("concat_claimed_multilinear", right.clone())
         .derivative(Derivative::Multilinear(Operands::All));
     let mut s = Samples::default();
     let ins = vec![s.normal([2]), s.normal([3])];
@@ -196,7 +196,7 @@ fn concat_claimed_multilinear() -> Fault {
 }
 
 fn product_claimed_linear() -> Fault {
-    let wrong = Like::new("product_claimed_linear", &arith::mul)
+    let wrong = ModifiedOp::new("product_claimed_linear", &arith::mul)
         .derivative(Derivative::Linear(Operands::All))
         .transpose(|rule, operand, ct| Some(ct * rule.ins[1 - operand]));
     let mut s = Samples::default();
@@ -211,7 +211,7 @@ fn affine_claimed_linear() -> Fault {
         // cannot fail: the ops accept every float type
         Form::Region(Arc::new(b.finish(&[-x + 1.0]).expect("a shift")))
     }
-    let wrong = Like::new("affine_claimed_linear", &arith::neg)
+    let wrong = ModifiedOp::new("affine_claimed_linear", &arith::neg)
         .derivative(Derivative::Linear(Operands::All))
         .transpose(|_, _, ct| Some(-ct))
         .form(shifted);
@@ -221,14 +221,14 @@ fn affine_claimed_linear() -> Fault {
 /// Runs along the batch instead of its own axis, which has the same extent.
 fn batch_axis_forgotten() -> Fault {
     let right = Flip { axes: vec![0] };
-    let wrong =
-        Like::new("batch_axis_forgotten", right.clone()).batch(|batch| batch.apply(Flip { axes: vec![0] }));
+    let wrong = ModifiedOp::new("batch_axis_forgotten", right.clone())
+        .batch(|batch| batch.apply(Flip { axes: vec![0] }));
     let ins = vec![Samples::default().normal([2, 3])];
     fault("a batching rule does not shift the axes", wrong, right, ins, "batch")
 }
 
 fn batched_operand_taken_for_shared() -> Fault {
-    let wrong = Like::new("taken_for_shared", &arith::sub).batch(|batch| {
+    let wrong = ModifiedOp::new("taken_for_shared", &arith::sub).batch(|batch| {
         let first = |i: usize| match batch.batched[i] {
             true => {
                 batch.ins[i].slice_axis(0, 0, batch.size.min(1)).broadcast_to(&batch.with_axis(i).shape())

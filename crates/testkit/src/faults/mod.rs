@@ -58,7 +58,7 @@ type Batching = for<'a, 'b, 'g> fn(&'a Batch<'b, 'g>) -> Vec<Var<'g>>;
 
 /// An op that behaves like another one, except for the parts that are replaced.
 #[derive(Clone)]
-struct Like {
+struct ModifiedOp {
     name: &'static str,
     op: Op,
     infer: Option<Infer>,
@@ -69,9 +69,9 @@ struct Like {
     batch: Option<Batching>,
 }
 
-impl Like {
-    fn new(name: &'static str, op: impl Into<Op>) -> Like {
-        Like {
+impl ModifiedOp {
+    fn new(name: &'static str, op: impl Into<Op>) -> ModifiedOp {
+        ModifiedOp {
             name,
             op: op.into(),
             infer: None,
@@ -83,28 +83,28 @@ impl Like {
         }
     }
 
-    fn infer(self, infer: Infer) -> Like {
-        Like { infer: Some(infer), ..self }
+    fn infer(self, infer: Infer) -> ModifiedOp {
+        ModifiedOp { infer: Some(infer), ..self }
     }
 
-    fn derivative(self, derivative: Derivative) -> Like {
-        Like { derivative: Some(derivative), ..self }
+    fn derivative(self, derivative: Derivative) -> ModifiedOp {
+        ModifiedOp { derivative: Some(derivative), ..self }
     }
 
-    fn transpose(self, transpose: Transpose) -> Like {
-        Like { transpose: Some(transpose), ..self }
+    fn transpose(self, transpose: Transpose) -> ModifiedOp {
+        ModifiedOp { transpose: Some(transpose), ..self }
     }
 
-    fn jvp(self, jvp: Jvp) -> Like {
-        Like { jvp: Some(jvp), derivative: Some(Derivative::Jvp), ..self }
+    fn jvp(self, jvp: Jvp) -> ModifiedOp {
+        ModifiedOp { jvp: Some(jvp), derivative: Some(Derivative::Jvp), ..self }
     }
 
-    fn form(self, form: fn(&[Aval]) -> Form) -> Like {
-        Like { form: Some(form), ..self }
+    fn form(self, form: fn(&[Aval]) -> Form) -> ModifiedOp {
+        ModifiedOp { form: Some(form), ..self }
     }
 
-    fn batch(self, batch: Batching) -> Like {
-        Like { batch: Some(batch), ..self }
+    fn batch(self, batch: Batching) -> ModifiedOp {
+        ModifiedOp { batch: Some(batch), ..self }
     }
 
     fn op(self) -> Op {
@@ -112,13 +112,13 @@ impl Like {
     }
 }
 
-impl fmt::Debug for Like {
+impl fmt::Debug for ModifiedOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (like {:?})", self.name, self.op)
     }
 }
 
-impl Named for Like {
+impl Named for ModifiedOp {
     fn name(&self) -> &str {
         self.name
     }
@@ -130,7 +130,7 @@ impl Named for Like {
     }
 }
 
-impl Primitive for Like {
+impl Primitive for ModifiedOp {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
         self.infer.map_or_else(|| self.op.def().infer(ins), |infer| infer(ins))
     }

@@ -1,6 +1,6 @@
 //! Wrong jvp rules and wrong gradients of regions.
 
-use super::{Fault, Like, list};
+use super::{Fault, ModifiedOp, list};
 use gradus_ir::graph::Builder;
 use gradus_ir::ops::call::Call;
 use gradus_ir::ops::pointwise::{arith, exp};
@@ -24,8 +24,8 @@ list![
 ];
 
 fn rule_not_linear() -> Fault {
-    let wrong =
-        Like::new("rule_not_linear", &exp::exp).jvp(|rule, ts| vec![ts[0].map(|t| t * rule.outs[0] + t * t)]);
+    let wrong = ModifiedOp::new("rule_not_linear", &exp::exp)
+        .jvp(|rule, ts| vec![ts[0].map(|t| t * rule.outs[0] + t * t)]);
     let ins = vec![Samples::default().normal([3])];
     let what = "a jvp rule with a square of the tangent";
     Fault { what, wrong: wrong.op(), right: Op::from(&exp::exp), ins, smooth: true, caught: "jvp" }
@@ -33,14 +33,14 @@ fn rule_not_linear() -> Fault {
 
 /// Without finite differences, transposing at zero tangents still loses the square.
 fn rule_not_linear_at_a_kink() -> Fault {
-    let wrong = Like::new("rule_not_linear_at_a_kink", &exp::exp)
+    let wrong = ModifiedOp::new("rule_not_linear_at_a_kink", &exp::exp)
         .jvp(|rule, ts| vec![ts[0].map(|t| t * rule.outs[0] + t * t)]);
     Fault { wrong: wrong.op(), smooth: false, caught: "adjoint", ..rule_not_linear() }
 }
 
 /// The first and second derivatives are correct; the third is wrong because of a `stop_gradient`.
 fn curvature_frozen() -> Fault {
-    let wrong = Like::new("curvature_frozen", &exp::exp).jvp(|rule, ts| {
+    let wrong = ModifiedOp::new("curvature_frozen", &exp::exp).jvp(|rule, ts| {
         let fixed = rule.ins[0].builder().apply1(StopGradient {}, &[rule.ins[0]]);
         vec![ts[0].map(|t| t * fixed.exp() * (rule.ins[0] - fixed + 1.0))]
     });
@@ -49,8 +49,8 @@ fn curvature_frozen() -> Fault {
 }
 
 fn rule_of_one_operand() -> Fault {
-    let wrong =
-        Like::new("rule_of_one_operand", &arith::mul).jvp(|rule, ts| vec![ts[0].map(|t| t * rule.ins[1])]);
+    let wrong = ModifiedOp::new("rule_of_one_operand", &arith::mul)
+        .jvp(|rule, ts| vec![ts[0].map(|t| t * rule.ins[1])]);
     let mut s = Samples::default();
     let ins = vec![s.normal([3]), s.normal([3])];
     let what = "the jvp rule of a product forgets the second operand's tangent";
@@ -60,7 +60,7 @@ fn rule_of_one_operand() -> Fault {
 /// Correct for two factors, wrong for three.
 fn product_without_its_other_factors() -> Fault {
     let right = Prod { axes: vec![1] };
-    let wrong = Like::new("product_by_neighbours", right.clone())
+    let wrong = ModifiedOp::new("product_by_neighbours", right.clone())
         .jvp(|rule, ts| vec![ts[0].map(|t| (t * rule.ins[0].flip(&[1])).sum(&[1]))]);
     let ins = vec![Samples::default().normal([2, 3])];
     let what = "the derivative of a product multiplies one other factor";
@@ -69,7 +69,7 @@ fn product_without_its_other_factors() -> Fault {
 
 fn positions_not_followed() -> Fault {
     let right = Sort::all(0, false);
-    let wrong = Like::new("positions_not_followed", right.clone()).jvp(|_, ts| vec![ts[0], None]);
+    let wrong = ModifiedOp::new("positions_not_followed", right.clone()).jvp(|_, ts| vec![ts[0], None]);
     let ins = vec![Samples::default().floats([4], &[3.0, 1.0, 4.0, 2.0])];
     let what = "the tangents of a sort are not permuted";
     Fault { what, wrong: wrong.op(), right: right.into(), ins, smooth: true, caught: "jvp" }
@@ -77,7 +77,7 @@ fn positions_not_followed() -> Fault {
 
 fn every_element_weighed() -> Fault {
     let right = Max { axes: vec![0] };
-    let wrong = Like::new("every_element_weighed", right.clone()).jvp(|rule, ts| {
+    let wrong = ModifiedOp::new("every_element_weighed", right.clone()).jvp(|rule, ts| {
         let top = rule.outs[0].spread(&[0], &rule.ins[0].shape());
         vec![ts[0].map(|t| (t * (rule.ins[0] / top)).sum(&[0]))]
     });
@@ -115,7 +115,7 @@ fn wrong_region_gradient() -> Fault {
 
 /// Declared structural, without a jvp or vjp rule.
 fn structure_without_rules() -> Fault {
-    let wrong = Like::new("structure_without_rules", &exp::exp).derivative(Derivative::Structural);
+    let wrong = ModifiedOp::new("structure_without_rules", &exp::exp).derivative(Derivative::Structural);
     let ins = vec![Samples::default().normal([3])];
     let what = "a structural op without rules";
     Fault { what, wrong: wrong.op(), right: Op::from(&exp::exp), ins, smooth: true, caught: "jvp" }

@@ -1,6 +1,6 @@
 //! Wrong pointwise ops.
 
-use super::{Fault, Like, list};
+use super::{Fault, ModifiedOp, list};
 use gradus_ir::graph::Var;
 use gradus_ir::ops::pointwise::{Partials, Pointwise, arith};
 use gradus_ir::ops::select::StopGradient;
@@ -104,6 +104,6 @@ fn not_holomorphic() -> Fault {
 }
 
 fn declared_without_derivative() -> Fault {
-    let wrong = Like::new("zero_derivative", &RIGHT_SQUARE).derivative(Derivative::Zero).op();
+    let wrong = ModifiedOp::new("zero_derivative", &RIGHT_SQUARE).derivative(Derivative::Zero).op();
     Fault { wrong, ..pair("a square declared without derivative", &RIGHT_SQUARE, &RIGHT_SQUARE, "jvp") }
 }

@@ -1,6 +1,6 @@
 //! Wrong types, and rules that are valid in one dtype only.
 
-use super::{Fault, Like, list};
+use super::{Fault, ModifiedOp, list};
 use gradus_ir::ops::movement::{Flip, Permute};
 use gradus_ir::ops::pointwise::{arith, exp};
 use gradus_ir::ops::{Form, Samples};
@@ -10,7 +10,7 @@ list![wrong_shape, wrong_shape_of_equal_count, wrong_dtype, rule_in_one_dtype,];
 
 fn wrong_shape() -> Fault {
     let right = Flip { axes: vec![0] };
-    let wrong = Like::new("wrong_shape", right.clone())
+    let wrong = ModifiedOp::new("wrong_shape", right.clone())
         .infer(|ins| Ok(vec![ins[0].with_shape(ins[0].shape.without(&[0]))]));
     let ins = vec![Samples::default().normal([2, 3])];
     let what = "inference drops an axis that evaluation keeps";
@@ -23,7 +23,7 @@ fn wrong_shape_of_equal_count() -> Fault {
         gradus_ir::reference::apply(&Permute { axes: vec![1, 0] }.into(), ins)
     }
     let right = Permute { axes: vec![1, 0] };
-    let wrong = Like::new("unpermuted_shape", right.clone())
+    let wrong = ModifiedOp::new("unpermuted_shape", right.clone())
         .infer(|ins| Ok(ins.to_vec()))
         .form(|_| Form::external(transposed));
     let ins = vec![Samples::default().normal([2, 3])];
@@ -32,14 +32,15 @@ fn wrong_shape_of_equal_count() -> Fault {
 }
 
 fn wrong_dtype() -> Fault {
-    let wrong = Like::new("wrong_dtype", &arith::neg).infer(|ins| Ok(vec![ins[0].with_dtype(DType::I64)]));
+    let wrong =
+        ModifiedOp::new("wrong_dtype", &arith::neg).infer(|ins| Ok(vec![ins[0].with_dtype(DType::I64)]));
     let ins = vec![Samples::default().normal([3])];
     let what = "inference says integers where evaluation gives floats";
     Fault { what, wrong: wrong.op(), right: Op::from(&arith::neg), ins, smooth: true, caught: "types" }
 }
 
 fn rule_in_one_dtype() -> Fault {
-    let wrong = Like::new("rule_in_one_dtype", &exp::exp).jvp(|rule, ts| {
+    let wrong = ModifiedOp::new("rule_in_one_dtype", &exp::exp).jvp(|rule, ts| {
         let y = rule.outs[0];
         let one = y.builder().full(&Aval::new(DType::F64, y.shape()), 1.0);
         vec![ts[0].map(|t| t * y * one)]
