@@ -1,6 +1,6 @@
 /**
  * Measures the start of the page in Chromium with an empty cache: milliseconds until it accepts input, and from pressing Train to the first
- * step. `node bench/start.mjs [runs]`; Run `npm run build` first.
+ * step. `node bench/start.mjs [runs]`; run `npm run build` first.
  */
 import { start } from '../page/tests/browser.mjs'
 

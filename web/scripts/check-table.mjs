@@ -12,13 +12,13 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const read = (file) => readFileSync(file, 'utf8')
 const rows = read(join(root, 'TENSORGRAD.md')).split('\n').map((l) => /^\| `(\w+)` \| `([\w.]+)` \|/.exec(l)).filter(Boolean)
 
-/** Names that a TypeScript file exports, without aliases. */
-function exportsOf(file) {
+/** Returns the type checker for a TypeScript file and its module, whose exports the checker lists. */
+function checkedModule(file) {
   const program = ts.createProgram([file], { noResolve: false, skipLibCheck: true, moduleResolution: ts.ModuleResolutionKind.Bundler, module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 })
   return { checker: program.getTypeChecker(), module: program.getTypeChecker().getSymbolAtLocation(program.getSourceFile(file)) }
 }
 
-const { checker, module } = exportsOf(join(root, 'src/index.ts'))
+const { checker, module } = checkedModule(join(root, 'src/index.ts'))
 const resolved = (s) => (s.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(s) : s)
 /** Returns true if a path such as `nn.Linear` or `Tensor.add` exists. */
 function exists(path) {
@@ -40,7 +40,7 @@ const FIRST = `
 
 const problems = rows.filter(([, , ours]) => !exists(ours)).map(([, theirs, ours]) => `${theirs}: ${ours} does not exist`)
 const known = new Set(rows.map(([, name]) => name))
-const theirs = process.argv[2] ? exportsOf(process.argv[2]) : null
+const theirs = process.argv[2] ? checkedModule(process.argv[2]) : null
 const names = [...FIRST, ...(theirs?.checker.getExportsOfModule(theirs.module) ?? []).map((s) => s.name)]
 for (const name of names) if (!known.has(name)) problems.push(`${name} is not in the table`)
 if (rows.length < 100) problems.push(`only ${rows.length} rows were read`)

@@ -46,8 +46,8 @@ function bytesOfView(view: ArrayBufferView): Uint8Array {
 }
 
 function aligned(bytes: Uint8Array, size: number): ArrayBuffer {
-  const whole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength && bytes.byteLength % size === 0
-  return (whole ? bytes.buffer : bytes.slice().buffer) as ArrayBuffer
+  const isExact = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength && bytes.byteLength % size === 0
+  return (isExact ? bytes.buffer : bytes.slice().buffer) as ArrayBuffer
 }
 
 const word = new Uint32Array(1)

@@ -63,7 +63,7 @@ export class Bundle {
   /** Internal: use `load`. */
   constructor(readonly manifest: Manifest, private weights: Map<string, Stored>, readonly executor: Executor) {
     const arena = Math.max(16, ...Object.values(manifest.programs).map((p) => p.plan.arena))
-    const temporaries = this.own(arena)
+    const temporaries = this.createBuffer(arena)
     Object.entries(manifest.programs).forEach(([name, program], id) => this.prepare(name, program, id, temporaries))
   }
 
@@ -88,7 +88,7 @@ export class Bundle {
     program.inputs.forEach((source, i) => {
       const b = plan.inputs[i]!
       if (source.from === 'cell') slots[b] = this.cells.get(source.name)!
-      else if (slots[b]) writes.push([slots[b]!, source.from === 'input' ? this.fed(source, inputs) : this.row(source.name, program)])
+      else if (slots[b]) writes.push([slots[b]!, source.from === 'input' ? this.inputBytes(source, inputs) : this.row(source.name, program)])
     })
     const unknown = Object.keys(inputs).find((n) => !program.inputs.some((s) => s.from === 'input' && s.name === n))
     if (unknown) throw new Error(`${name} has no input ${unknown}`)
@@ -117,9 +117,9 @@ export class Bundle {
   /** The value of a cell. */
   async cell(name: string): Promise<Data> {
     const stored = this.weights.get(this.manifest.cells[name] ?? '')
-    const place = this.cells.get(name)
-    if (!stored || !place) throw new Error(`this bundle has no cell ${name}`)
-    return fromBytes(stored.dtype, await this.executor.read(place, stored.bytes.length))
+    const location = this.cells.get(name)
+    if (!stored || !location) throw new Error(`this bundle has no cell ${name}`)
+    return fromBytes(stored.dtype, await this.executor.read(location, stored.bytes.length))
   }
 
   /** Frees the device. */
@@ -144,7 +144,7 @@ export class Bundle {
     this.programs.set(name, { ...program, id, slots, runs: 0 })
   }
 
-  private fed({ name, shape, dtype }: Field, inputs: Inputs): Uint8Array {
+  private inputBytes({ name, shape, dtype }: Field, inputs: Inputs): Uint8Array {
     const values = inputs[name]
     if (!values) throw new Error(`the input ${name} (${dtype}[${shape}]) is missing`)
     const numel = shape.reduce((a, b) => a * b, dtype === 'c64' || dtype === 'c128' ? 2 : 1)
@@ -169,13 +169,13 @@ export class Bundle {
 
   private upload(name: string): BufferOffset {
     const { bytes } = this.stored(name)
-    const place = this.allocate(bytes.length)
-    this.executor.write(place, bytes)
-    return place
+    const location = this.allocate(bytes.length)
+    this.executor.write(location, bytes)
+    return location
   }
 
   private allocate(bytes: number): BufferOffset {
-    if (bytes > SMALL) return [this.own(bytes), 0]
+    if (bytes > SMALL) return [this.createBuffer(bytes), 0]
     const at = this.heap
     this.heap += Math.ceil(Math.max(bytes, 1) / 256) * 256
     if (this.heap > this.heapSize) {
@@ -185,7 +185,7 @@ export class Bundle {
     return [0, at]
   }
 
-  private own(bytes: number): number {
+  private createBuffer(bytes: number): number {
     const id = ++this.buffers
     this.executor.post([{ c: 'buffer', id, bytes }], () => new Uint8Array())
     return id

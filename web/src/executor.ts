@@ -383,10 +383,10 @@ export class Executor implements Memory {
       const slot = prepared.slots[b]
       const bytes = results[k]
       if (!slot || !bytes) return
-      const whole = new Uint8Array(padded(bytes.length))
-      whole.set(bytes)
+      const wholeWords = new Uint8Array(padded(bytes.length))
+      wholeWords.set(bytes)
       this.flush()
-      this.device.queue.writeBuffer(this.buffer(slot[0]), slot[1], whole)
+      this.device.queue.writeBuffer(this.buffer(slot[0]), slot[1], wholeWords)
     })
   }
 

@@ -11,11 +11,11 @@ export function singleFlight<A, R>(f: (argument: A) => Promise<R>): (argument: A
     abortWaiting = null
     if (running) {
       const mine = running
-      const isFirst = await new Promise<boolean>((resolve) => {
+      const mayRun = await new Promise<boolean>((resolve) => {
         abortWaiting = () => resolve(false)
         void mine.then(() => resolve(true))
       })
-      if (!isFirst) return { type: 'aborted' }
+      if (!mayRun) return { type: 'aborted' }
       abortWaiting = null
     }
     const call = f(argument)

@@ -58,11 +58,11 @@ export function feed(fields: Field[], arrays: Record<string, ArrayLike<number | 
 }
 
 function resolve({ name, shape, dtype }: Field, array: ArrayLike<unknown> | undefined): Resolved {
-  const said = `${name}: ${dtype}[${shape.map((n) => n ?? 'null').join(', ')}]`
-  if (!array || typeof array.length !== 'number') throw new ValueError(`the input ${said} is missing`)
+  const declared = `${name}: ${dtype}[${shape.map((n) => n ?? 'null').join(', ')}]`
+  if (!array || typeof array.length !== 'number') throw new ValueError(`the input ${declared} is missing`)
   const known = shape.reduce<number>((a, n) => a * (n ?? 1), dtype === 'c64' || dtype === 'c128' ? 2 : 1)
   const rest = array.length / known
   const fits = shape.includes(null) ? Number.isInteger(rest) : rest === 1 || array.length === known
-  if (!fits) throw new ShapeError(`the input ${said} cannot have ${array.length} elements`, 'shape')
+  if (!fits) throw new ShapeError(`the input ${declared} cannot have ${array.length} elements`, 'shape')
   return { shape: shape.map((n) => n ?? rest), dtype }
 }

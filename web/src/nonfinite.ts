@@ -36,7 +36,7 @@ export async function findNonFinite(
       const isSource = op.outputs.some((t) => bad.has(t)) && !op.inputs.some((t) => bad.has(t))
       if (isSource && (await isFault(op.outputs, op.name))) {
         const of = op.inputs.map((t) => `${t.dtype}[${t.shape}]`).join(', ')
-        return { text: `${op.name}(${of}) made it`, line: callerLine(op.stack) }
+        return { text: `${op.name}(${of}) produced it`, line: callerLine(op.stack) }
       }
     }
   } finally {
@@ -44,7 +44,7 @@ export async function findNonFinite(
     inputs.forEach((t) => t.dispose())
   }
   const first = ops.find((op) => op.outputs.some((t) => bad.has(t)))
-  return { text: first ? `${first.name} made it` : '' }
+  return { text: first ? `${first.name} produced it` : '' }
 }
 
 async function isFinite(t: Tensor): Promise<boolean> {

@@ -119,7 +119,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   private parameters: Map<string, Parameter>
   /** Parameters and buffers. */
   private state: Map<string, Parameter>
-  private step_: number | null = null
+  private stepId: number | null = null
   private types: Resolved[] | null
   private isDisposed = false
   /** The learning rate: a schedule, the step at which it started (`from`), and the rate last sent to the module. */
@@ -152,10 +152,10 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
       const { ids, types } = feed(this.fields, inputs)
       let answer: { loss: Info, outputs: Info[] }
       try {
-        if (this.step_ === null) this.compile(types)
+        if (this.stepId === null) this.compile(types)
         this.types = types
         this.applyRate()
-        answer = session.call('step', { step: this.step_, batch: ids }) as typeof answer
+        answer = session.call('step', { step: this.stepId, batch: ids }) as typeof answer
       } finally {
         ids.forEach((id) => session.free(id))
       }
@@ -189,7 +189,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   }
 
   async resetOptimizer(): Promise<void> {
-    if (this.step_ !== null) this.session.call('restart', { step: this.step_ })
+    if (this.stepId !== null) this.session.call('restart', { step: this.stepId })
   }
 
   async reset(seed = this.spec.seed ?? 0): Promise<void> {
@@ -238,13 +238,13 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   }
 
   async explain(): Promise<Explained> {
-    return explained(this.session, this.fields, this.types, { step: this.step_ })
+    return explained(this.session, this.fields, this.types, { step: this.stepId })
   }
 
   dispose(): void {
     if (this.isDisposed) return
     this.isDisposed = true
-    if (this.step_ !== null) this.session.call('drop', { step: this.step_ })
+    if (this.stepId !== null) this.session.call('drop', { step: this.stepId })
     this.session.unregister(this.traced.number)
   }
 
@@ -260,14 +260,14 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     const noDecay = [...this.parameters].filter(([, p]) => !p.decay).map(([name]) => name)
     const optimizer = { ...this.spec.optimizer, rate: this.rate.last, noDecay }
     const request = { function: this.traced.number, parameters, inputs: types, optimizer, captures: [] }
-    this.step_ = (this.session.call('train', request) as { step: number }).step
+    this.stepId = (this.session.call('train', request) as { step: number }).step
   }
 
   /** Sends the rate of the next step to the module, if it has changed. */
   private applyRate(): void {
     const { schedule, from, last } = this.rate
     const rate = rateAt(schedule, this.steps - from)
-    if (rate !== last) this.session.call('rate', { step: this.step_, rate })
+    if (rate !== last) this.session.call('rate', { step: this.stepId, rate })
     this.rate.last = rate
   }
 

@@ -169,7 +169,7 @@ for (const device of ['cpu', 'webgpu']) {
         return { good, bad: { type: bad.type, name: bad.error?.name, message: bad.error?.message }, before: [...before.w], after: [...after.w], again }`)
       close(got.good.loss, Math.log(1) + Math.log(2), 1e-5, 'loss')
       assert.deepEqual([got.bad.type, got.bad.name], ['failed', 'NonFiniteError'])
-      assert.match(got.bad.message, /the loss is NaN at step 2: log\(f32\[2\]\) made it\s+at http\S+\/test-\d+\.js:13:\d+$/)
+      assert.match(got.bad.message, /the loss is NaN at step 2: log\(f32\[2\]\) produced it\s+at http\S+\/test-\d+\.js:13:\d+$/)
       assert.deepEqual(got.after, got.before)
       close(got.before, [1 - 0.1, 2 - 0.05], 1e-6, 'one step of descent')
       assert.equal(got.again.type, 'completed')

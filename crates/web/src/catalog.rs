@@ -34,9 +34,9 @@ impl Entry {
     fn call(&self, arguments: &Arguments<'_>) -> Result<Vec<Tensor>> {
         match self.run {
             Run::Function(f) => f(arguments),
-            Run::Pointwise(row) => {
-                let operands = (0..row.arity).map(|i| arguments.operand(i)).collect::<Result<Vec<_>>>()?;
-                Ok(vec![pointwise(row, &operands.iter().map(Arg::from).collect::<Vec<_>>())])
+            Run::Pointwise(op) => {
+                let operands = (0..op.arity).map(|i| arguments.operand(i)).collect::<Result<Vec<_>>>()?;
+                Ok(vec![pointwise(op, &operands.iter().map(Arg::from).collect::<Vec<_>>())])
             }
         }
     }
@@ -50,11 +50,11 @@ pub(crate) fn describe() -> Value {
         "split" | "chunk" | "unbind" => json!("list"),
         _ => json!(1),
     };
-    let row = |e: Entry| {
+    let described = |e: Entry| {
         let results = results(e.name);
         json!({"name": e.name, "arguments": e.arguments, "doc": e.doc, "method": e.method, "results": results})
     };
-    table::entries().into_iter().map(row).collect()
+    table::entries().into_iter().map(described).collect()
 }
 
 /// Answers the request `op`: calls an operation, and keeps its results for the page.

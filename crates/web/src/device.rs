@@ -7,7 +7,7 @@ use crate::request::{Fault, Request, bytes};
 use gradus_compile::{BufferLocation, Plan, Profile, Text, Work};
 use gradus_cpu::Cpu;
 use gradus_device::{
-    Argument, Code, CodeBody, Device, Done, Executable, Pending, Request as Wish, Sink, Statistics,
+    Argument, Code, CodeBody, Device, Done, Executable, Pending, Request as PrepareRequest, Sink, Statistics,
 };
 use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, profile, translate};
 use gradus_ir::{DType, Error, Result};
@@ -139,14 +139,14 @@ impl Device for WebGpu {
         self.memory.storage(block, at.len())
     }
 
-    fn prepare(&self, mut plan: Plan, wish: &Wish<'_>) -> Result<Arc<dyn Executable>> {
+    fn prepare(&self, mut plan: Plan, request: &PrepareRequest<'_>) -> Result<Arc<dyn Executable>> {
         let wide = |d: DType| matches!(d, DType::F64 | DType::C128);
         if let Some(buffer) = plan.buffers.iter().find(|b| wide(b.dtype)) {
             return Err(Error::unsupported(NAME, buffer.dtype));
         }
         // Only cells may be overwritten, because other operands may still be in use.
-        plan.keep_donors(wish.keeps);
-        let program = translate(&plan, &self.limits, Dialect::Wgsl, wish.text)?;
+        plan.keep_donors(request.keeps);
+        let program = translate(&plan, &self.limits, Dialect::Wgsl, request.text)?;
         Ok(Loaded::new(self, program, plan)?)
     }
 
@@ -224,8 +224,8 @@ impl Loaded {
         let executable = match host.get() {
             Some(executable) => executable.clone(),
             None => {
-                let wish = Wish { layouts: &[], keeps: &[], text: Text::Special };
-                let made = Cpu.prepare((**plan).clone(), &wish)?;
+                let request = PrepareRequest { layouts: &[], keeps: &[], text: Text::Special };
+                let made = Cpu.prepare((**plan).clone(), &request)?;
                 host.get_or_init(|| made).clone()
             }
         };

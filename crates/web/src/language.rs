@@ -3,7 +3,7 @@
 use crate::request::{Fault, Request, number, wrong};
 use crate::session::{keep, tensor};
 use gradus_draw::svg;
-use gradus_ir::{Aval, Result as Done};
+use gradus_ir::{Aval, Result as CoreResult};
 use gradus_lang::{
     Diagnostic, Faults, GradientOptions, Lowered, NoImports, Program, Settings, Severity, Source, format,
 };
@@ -68,7 +68,7 @@ fn lowered(source: Source, request: &Request) -> Result<(Program, Lowered, BTree
 }
 
 /// Returns values with their names and the names of their axes.
-fn named(program: &Program, values: impl Iterator<Item = (Name, Tensor)>) -> Done<Value> {
+fn named(program: &Program, values: impl Iterator<Item = (Name, Tensor)>) -> CoreResult<Value> {
     let mut all = Vec::new();
     for (name, t) in values {
         let axes = axes(program, &name);
@@ -80,8 +80,8 @@ fn named(program: &Program, values: impl Iterator<Item = (Name, Tensor)>) -> Don
 
 /// Returns the indices of a name as they are written in the program.
 fn axes(program: &Program, name: &str) -> Vec<String> {
-    let places = program.definition(name).map(|d| &d.places);
-    places.into_iter().flatten().map(ToString::to_string).collect()
+    let indices = program.definition(name).map(|d| &d.places);
+    indices.into_iter().flatten().map(ToString::to_string).collect()
 }
 
 fn check(source: Source) -> Value {

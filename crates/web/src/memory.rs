@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Initial size of the heap, in bytes.
-const FIRST: usize = 1 << 20;
+const INITIAL_HEAP: usize = 1 << 20;
 /// Largest size of the heap, in bytes.
-const HEAP: usize = 256 << 20;
+const MAX_HEAP: usize = 256 << 20;
 
 /// The buffers of the page.
 #[derive(Debug)]
 pub(crate) struct Memory {
     state: Mutex<State>,
     /// Largest size of a buffer, in bytes.
-    binding: usize,
+    max_buffer: usize,
     /// The number of the device.
     device: u16,
 }
@@ -69,10 +69,16 @@ pub(crate) fn post(command: Value) {
 }
 
 impl Memory {
-    pub(crate) fn new(device: u16, binding: usize) -> Arc<Memory> {
-        let state =
-            State { heap: Ranges::new(FIRST), next: 1, arena: None, used: 0, peak: 0, reserved: FIRST };
-        Arc::new(Memory { state: Mutex::new(state), binding, device })
+    pub(crate) fn new(device: u16, max_buffer: usize) -> Arc<Memory> {
+        let state = State {
+            heap: Ranges::new(INITIAL_HEAP),
+            next: 1,
+            arena: None,
+            used: 0,
+            peak: 0,
+            reserved: INITIAL_HEAP,
+        };
+        Arc::new(Memory { state: Mutex::new(state), max_buffer, device })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -86,12 +92,17 @@ impl Memory {
             return Ok(block);
         }
         let rounded = bytes.checked_next_multiple_of(GRAIN).ok_or_else(|| memory_error(bytes))?;
-        if rounded > self.binding {
+        if rounded > self.max_buffer {
             return Err(memory_error(bytes));
         }
         let mut state = self.state();
         let location = if bytes <= SMALL {
-            (0, state.small(rounded, HEAP.min(self.binding)).ok_or_else(|| memory_error(bytes))?)
+            (
+                0,
+                state
+                    .allocate_in_heap(rounded, MAX_HEAP.min(self.max_buffer))
+                    .ok_or_else(|| memory_error(bytes))?,
+            )
         } else {
             let id = state.next;
             state.next += 1;
@@ -108,7 +119,7 @@ impl Memory {
     /// Returns the buffer for temporaries of this size.
     pub(crate) fn arena(&self, bytes: usize) -> Result<u32> {
         let bytes = bytes.max(GRAIN);
-        if bytes > self.binding {
+        if bytes > self.max_buffer {
             return Err(memory_error(bytes));
         }
         let mut state = self.state();
@@ -140,7 +151,7 @@ impl Memory {
 
 impl State {
     /// Allocates bytes of the heap, which grows if necessary.
-    fn small(&mut self, bytes: usize, most: usize) -> Option<usize> {
+    fn allocate_in_heap(&mut self, bytes: usize, most: usize) -> Option<usize> {
         loop {
             if let Some(start) = self.heap.take(bytes) {
                 return Some(start);

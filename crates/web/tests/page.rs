@@ -17,7 +17,7 @@ fn shared() -> MutexGuard<'static, Shared> {
     SHARED.get_or_init(Mutex::default).lock().unwrap()
 }
 
-/// A page whose function 1 is a linear layer with a squared error, over tensors 1 (weights) of the session.
+/// A page whose function 1 is the loss of a linear layer: the mean squared error with the weight [`WEIGHT`].
 struct Fake;
 
 thread_local! {
@@ -102,7 +102,7 @@ fn descend(device: &str, steps: usize) -> (Vec<Value>, Value) {
 }
 
 #[test]
-fn a_step_of_descent_is_that_of_the_formula() {
+fn descent_steps_match_the_formula() {
     let (answers, weight) = descend("cpu", 2);
     // Computes the same steps in `f64`. The gradient is 2/3 xᵀ(xw - y).
     let (x, y) = ([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [2.0, -1.0, 1.0]);
@@ -148,8 +148,8 @@ fn the_gpu_gets_commands_in_order_and_its_memory_back() {
             .unwrap_err()
             .contains("await")
     );
-    let place = ask(json!({"do": "locate", "id": answers[1]["loss"]["id"]})).unwrap();
-    assert_eq!((place["bytes"].as_u64(), place["buffer"][0].as_u64()), (Some(4), Some(0)));
+    let location = ask(json!({"do": "locate", "id": answers[1]["loss"]["id"]})).unwrap();
+    assert_eq!((location["bytes"].as_u64(), location["buffer"][0].as_u64()), (Some(4), Some(0)));
 }
 
 #[test]
