@@ -93,7 +93,7 @@ def pull_back(results, seed=0):
     return total is not None
 
 
-#: Whose function is run without being compiled.
+#: The packages whose uncompiled function gives the expected numbers; for `parametrize`.
 BOTH = [pytest.param("gradus"), pytest.param("torch", marks=needs_torch)]
 
 

@@ -170,7 +170,7 @@ def test_reductions(name, function, kind, keepdim):
             check(getattr(gradus.tensor(a), name)(), function(a), 1e-10, 1e-10, f"{name} of {shape}")
 
 
-def test_reductions_of_nothing():
+def test_reductions_of_empty_arrays():
     for shape, axis in [((0,), 0), ((3, 0), 1), ((0, 4), 0)]:
         a = np.zeros(shape)
         check(gradus.sum(gradus.tensor(a), axis), a.sum(axis))
@@ -183,7 +183,7 @@ def test_reductions_of_nothing():
 
 
 @pytest.mark.parametrize("name, function", [("argmax", np.argmax), ("argmin", np.argmin)])
-def test_positions(name, function):
+def test_argmax_and_argmin(name, function):
     for shape in [(5,), (3, 4), (2, 3, 4)]:
         a = draw("any", shape)
         for layout, x in layouts(a):
@@ -193,7 +193,7 @@ def test_positions(name, function):
 
 
 @pytest.mark.parametrize("name, function", [("cumsum", np.cumsum), ("cumprod", np.cumprod)])
-def test_running(name, function):
+def test_cumulative_functions(name, function):
     for shape in [(5,), (3, 4), (2, 3, 4), (0, 3)]:
         a = draw("any", shape)
         for (layout, x), axis in itertools.product(layouts(a), range(len(shape))):
@@ -307,7 +307,7 @@ def test_creation():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "int32", "int8", "uint8", "bool"])
-def test_arrays_there_and_back(dtype):
+def test_arrays_round_trip(dtype):
     a = rng.integers(0, 2, (2, 3)).astype(dtype)
     for b in (a, a.T, a[:, ::2], a[:0], np.array(a[0, 0])):
         back = gradus.tensor(b).numpy()
@@ -317,7 +317,7 @@ def test_arrays_there_and_back(dtype):
         np.testing.assert_array_equal(array(gradus.tensor(a).to(getattr(gradus, other))), a.astype(other))
 
 
-def test_arrays_with_steps_backwards():
+def test_arrays_with_negative_strides():
     a = np.arange(12.0).reshape(3, 4)
     for b in (a[::-1], a[:, ::-1], a[::-1, ::-2]):
         np.testing.assert_array_equal(gradus.tensor(b).numpy(), b)
@@ -345,7 +345,7 @@ def test_arrays_of_every_layout(make):
     assert back.dtype == make().dtype and not back.flags.writeable
 
 
-def test_arrays_keep_what_they_show():
+def test_numpy_arrays_do_not_change_with_the_tensor():
     x = gradus.arange(8.0)
     shown = x.numpy()
     x.zero_()

@@ -269,7 +269,7 @@ def test_arguments_of_distributions(text):
             eval(text, {"t": t, "d": t.distributions})
 
 
-def test_arguments_that_nobody_looks_at():
+def test_arguments_without_validation():
     d = gradus.distributions
     assert d.Uniform(0.0, 1.0, validate_args=False).log_prob(gradus.tensor(2.0)).item() == -float("inf")
     d.Normal(0.0, -1.0, validate_args=False)
@@ -299,7 +299,7 @@ d.Independent(d.Bernoulli(t.full((2, 3), 0.25)), 2)
 
 @needs_torch
 @pytest.mark.parametrize("text", MADE)
-def test_distributions_repeated_and_printed(text):
+def test_distributions_are_expanded_and_printed(text):
     def case(t):
         made = eval(text, {"t": t, "d": t.distributions})
         grown = made.expand((4, *made.batch_shape))
@@ -328,7 +328,7 @@ def order_of_hooks(t):
 
 
 @needs_torch
-def test_hooks_see_what_forward_hooks_made():
+def test_order_of_hooks():
     both(order_of_hooks)
 
 
@@ -368,7 +368,7 @@ def stacked_models(t):
 
 
 @needs_torch
-def test_models_stacked():
+def test_stacked_models():
     both(stacked_models)
 
 
@@ -395,14 +395,14 @@ def divergences_of_several(t):
 
 
 @needs_torch
-def test_divergences_of_several():
+def test_divergences_of_several_distributions():
     both(divergences_of_several, rtol=1e-6, atol=1e-7)
 
 
 # --- transforms of what draws and changes -------------------------------------------------------------------------
 
 
-def test_draws_inside_of_transforms():
+def test_draws_inside_transforms():
     F = gradus.nn.functional
     x = gradus.ones(64, requires_grad=True)
     gradus.manual_seed(0)
@@ -418,7 +418,7 @@ def test_draws_inside_of_transforms():
     assert not gradus.equal(f(x.detach()), f(x.detach()))
 
 
-def test_statistics_inside_of_transforms():
+def test_statistics_inside_transforms():
     x = gradus.randn(8, 3, dtype=gradus.float64)
     plain, wrapped, graded = (gradus.nn.BatchNorm1d(3).double() for _ in range(3))
     for _ in range(2):
@@ -437,7 +437,7 @@ def test_statistics_inside_of_transforms():
     plain(x)  # and it still works
 
 
-def test_what_is_made_inside_may_be_changed():
+def test_tensors_made_inside_a_transform_can_be_changed():
     def f(x):
         total = gradus.tensor([0.0, 0.0])
         total[0] = x * 2
@@ -460,7 +460,7 @@ def gradients_in_all_ways(t):
 
 
 @needs_torch
-def test_gradients_in_all_ways():
+def test_all_ways_to_compute_gradients():
     both(gradients_in_all_ways)
 
 
@@ -487,7 +487,7 @@ def functions_with_gradients(t):
 
 
 @needs_torch
-def test_functions_know_which_gradients_are_wanted():
+def test_functions_know_which_gradients_are_needed():
     both(functions_with_gradients)
 
 

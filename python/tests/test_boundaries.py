@@ -13,7 +13,7 @@ import gradus.functional
 from gradus import nn
 
 
-def test_what_holds_itself_is_refused():
+def test_containers_that_contain_themselves_are_refused():
     inside = {}
     inside["a"] = inside
     for call in (gradus.jit(lambda x: 1), gradus.grad(lambda x: x), gradus.vmap(lambda x: x)):
@@ -21,7 +21,7 @@ def test_what_holds_itself_is_refused():
             call(inside)
 
 
-def test_clones_have_memory_of_their_own():
+def test_clones_have_their_own_memory():
     a = np.ones(4, np.float32)
     shared, cloned = gradus.from_numpy(a), gradus.from_numpy(a).clone()
     a[0] = 9
@@ -35,19 +35,19 @@ def test_arrays_of_the_other_byte_order(dtype):
     assert gradus.from_numpy(a).tolist() == [1, 2, -3]
 
 
-def test_the_constructor_is_that_of_pytorch():
+def test_the_constructor_behaves_as_in_pytorch():
     assert gradus.Tensor([1, 2]).dtype == gradus.float32
     assert gradus.Tensor(2, 3).shape == (2, 3) and gradus.Tensor(4).shape == (4,)
     assert gradus.Tensor(np.array([1, 2])).dtype == gradus.float32
 
 
-def test_scalars_of_numpy_leave_operators_to_tensors():
+def test_numpy_scalars_defer_to_tensor_operators():
     p = nn.Parameter(gradus.ones(2))
     product = np.sqrt(4.0) * p
     assert isinstance(product, gradus.Tensor) and product.tolist() == [2, 2] and product.requires_grad
 
 
-def test_functions_with_backward_of_their_own():
+def test_functions_with_their_own_backward():
     class Power(gradus.autograd.Function):
         @staticmethod
         def forward(ctx, x, n):
@@ -66,7 +66,7 @@ def test_functions_with_backward_of_their_own():
     assert gradus.grad(lambda x: Power.apply(x, 3).sum())(x.detach()).tolist() == [84, 189]
 
 
-def test_freezing_makes_another_program():
+def test_frozen_parameters_need_another_program():
     w, b = nn.Parameter(gradus.ones(2)), nn.Parameter(gradus.ones(2))
     optimizer = gradus.optim.SGD([w, b], lr=0.1)
 
@@ -95,7 +95,7 @@ def test_programs_are_differentiated_and_compiled():
     assert compiled(gradus.ones(2, 3)).item() == 18
 
 
-def test_compiled_functions_are_read_as_equations():
+def test_compiled_functions_can_be_shown_as_equations():
     text = gradus.jit(lambda x: (x * x).sum()).equations(gradus.ones(3), grad=True)
     assert "Y = T1[i]" in text and "Grad_x[i] = x[i] + x[i]" in text
 
@@ -155,7 +155,7 @@ def test_other_threads_run_while_kernels_do():
     assert turns > 10, turns  # at most one or two, if products held the lock of Python
 
 
-def test_memory_is_shared_both_ways():
+def test_memory_is_shared_with_numpy_in_both_directions():
     a = np.arange(6, dtype="float32").reshape(2, 3)
     array = getattr(np, "from_dlpack", None) or np._from_dlpack  # the call of older versions
     x = gradus.from_dlpack(a)

@@ -123,7 +123,7 @@ def test_modes_and_statistics_of_layers():
     assert net[1].num_batches_tracked.item() == 2 and f._programs == 2
 
 
-def test_parameters_changed_from_outside_are_seen():
+def test_parameters_changed_outside_are_read():
     layer = nn.Linear(2, 1)
     f = gradus.jit(lambda x: layer(x))
     x = gradus.ones(1, 2)
@@ -132,7 +132,7 @@ def test_parameters_changed_from_outside_are_seen():
     assert f(x).tolist() == [[7.5]]
 
 
-def test_lbfgs_says_that_it_cannot():
+def test_lbfgs_cannot_be_compiled():
     w = nn.Parameter(gradus.ones(2))
     opt = optim.LBFGS([w])
     with pytest.raises(RuntimeError, match="LBFGS"):
@@ -161,7 +161,7 @@ def scaled(x):
     return x * RATE
 
 
-def test_numbers_from_outside_make_another_program():
+def test_changed_outside_numbers_make_another_program():
     global RATE
     factor = 3
 
@@ -246,7 +246,7 @@ def passes(compiled):
     return found
 
 
-def test_gradients_of_a_backward_pass_inside_are_there_afterwards():
+def test_gradients_of_a_backward_pass_inside_remain_after_the_call():
     for ours, eager in zip(passes(True), passes(False)):
         for a, b in zip(ours, eager):
             assert (a is None) == (b is None)
@@ -254,7 +254,7 @@ def test_gradients_of_a_backward_pass_inside_are_there_afterwards():
                 np.testing.assert_allclose(array(a), array(b), rtol=1e-12)
 
 
-def test_a_function_that_changes_the_parameters_leaves_gradients():
+def test_a_compiled_step_leaves_the_gradients():
     w = nn.Parameter(gradus.ones(2))
     opt = optim.SGD([w], lr=0.5)
 
@@ -268,7 +268,7 @@ def test_a_function_that_changes_the_parameters_leaves_gradients():
     assert w.grad.tolist() == [2.0, 2.0] and w.tolist() == [0.0, 0.0]
 
 
-def test_gradients_from_outside_are_seen():
+def test_gradients_set_outside_are_read():
     w = nn.Parameter(gradus.zeros(2))
     opt = optim.SGD([w], lr=0.5)
     step = gradus.jit(lambda: opt.step())
@@ -284,7 +284,7 @@ def test_gradients_from_outside_are_seen():
 
 
 @pytest.mark.parametrize("copy", [lambda b: b.clone(), lambda b: b.detach().clone(), lambda b: gradus.clone(b) * 1])
-def test_a_copy_of_what_is_outside_is_made_in_every_call(copy):
+def test_outside_tensors_are_copied_at_every_call(copy):
     b = gradus.ones(3)
     f = gradus.jit(lambda x: copy(b) + x)
     f(gradus.zeros(3))
@@ -304,7 +304,7 @@ def test_a_copy_of_what_is_outside_is_made_in_every_call(copy):
     ("Adagrad", {"lr": 0.1}, {"lr_decay": 0.3, "eps": 0.1}), ("Rprop", {}, {"etas": (0.3, 1.5)}), ("Adafactor", {"lr": 0.1}, {"d": 2.0}),
     ("Lion", {"lr": 0.1}, {"weight_decay": 0.3}), ("NAdam", {"lr": 0.1}, {"momentum_decay": 0.1}), ("ASGD", {"lr": 0.1}, {"lambd": 0.1, "weight_decay": 0.1}),
 ])
-def test_settings_changed_later_are_seen(name, options, changes):
+def test_settings_changed_later_take_effect(name, options, changes):
     found = []
     for compiled in (False, True):
         _, opt, schedule, step = make(name, options)
@@ -324,7 +324,7 @@ def test_a_weight_decay_that_changes_makes_no_new_program():
     assert step._programs == 1
 
 
-def test_a_group_added_later_is_seen():
+def test_a_group_added_later_takes_effect():
     v, w = nn.Parameter(gradus.ones(1)), nn.Parameter(gradus.ones(1))
     opt = optim.SGD([v], lr=0.5)
 
@@ -351,7 +351,7 @@ class Scaled(nn.Module):
         return x * self.factor + sum(self.sizes)
 
 
-def test_settings_of_modules_are_seen():
+def test_changed_settings_of_modules_take_effect():
     net = Scaled()
     f, x = gradus.jit(lambda x: net(x)), gradus.ones(2)
     assert f(x).tolist() == [5.0, 5.0]
@@ -376,7 +376,7 @@ def test_settings_of_modules_are_seen():
     assert f._programs == programs
 
 
-def test_layers_replaced_and_converted_later_are_seen():
+def test_layers_replaced_or_converted_later_take_effect():
     net = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
     f = gradus.jit(lambda x: net(x))
     f(gradus.ones(1, 2))
@@ -403,7 +403,7 @@ class Settings:
 SETTINGS, OUTSIDE, LIST = Settings(), gradus.ones(2), [1.0, 2.0]
 
 
-def test_attributes_and_names_are_seen(monkeypatch):
+def test_changed_attributes_and_names_take_effect(monkeypatch):
     x, settings = gradus.ones(2), Settings()
     f = gradus.jit(lambda x: settings.scaled(x))
     g = gradus.jit(lambda x: x * SETTINGS.rate + OUTSIDE + LIST[0])
@@ -437,7 +437,7 @@ class Trainer:
         return loss
 
 
-def test_what_is_not_read_makes_no_new_program():
+def test_unread_attributes_make_no_new_program():
     trainer, x = Trainer(), gradus.ones(2)
     for i in range(3):
         trainer.train(x)

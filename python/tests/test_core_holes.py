@@ -42,7 +42,7 @@ def test_untaken_branch_adds_0_to_the_gradient_of_a_batch():
 
 
 @needs_torch
-def test_where_multiplies_the_gradient_of_what_it_does_not_choose_by_0():
+def test_where_multiplies_the_gradient_of_unselected_elements_by_0():
     # As in PyTorch: 0 times NaN is NaN in reverse mode. Forward mode chooses among tangents.
     def f(t):
         v = t.tensor([-2.0, 3.0], dtype=t.float64, requires_grad=True)
@@ -165,7 +165,7 @@ def test_poisson_of_nan_and_infinity():
 
 @pytest.mark.parametrize("value", [nan, inf, -inf])
 @pytest.mark.parametrize("name", ["eigh", "eigvalsh", "svd", "svdvals", "eig", "eigvals", "cholesky", "pinv", "matrix_rank"])
-def test_factorisations_of_what_is_not_finite_are_an_error(name, value):
+def test_factorisations_of_nonfinite_matrices_are_an_error(name, value):
     for n in (2, 3, 8):
         x = gradus.eye(n) + 0.1
         x[0, n - 1] = x[n - 1, 0] = value
@@ -175,7 +175,7 @@ def test_factorisations_of_what_is_not_finite_are_an_error(name, value):
 
 @needs_torch
 @pytest.mark.parametrize("name", ["inv", "det"])
-def test_nan_passes_through_where_nothing_has_to_converge(name):
+def test_nan_passes_through_functions_that_do_not_iterate(name):
     def f(t):
         x = t.tensor([[nan, 1.0], [2.0, 3.0]], dtype=t.float64, requires_grad=True)
         y = getattr(t.linalg, name)(x)
@@ -252,7 +252,7 @@ def test_gradients_through_a_long_chain_of_views():
     assert base.grad.tolist() == (base.detach() * 72).tolist()
 
 
-def test_a_hundred_thousand_axes():
+def test_tensors_with_a_hundred_thousand_axes():
     n = 100_000
     x = gradus.ones(1).reshape([1] * n)
     calls = [
@@ -323,7 +323,7 @@ def test_a_post_accumulate_hook_that_refers_to_its_own_leaf_is_collected():
     assert gone() is None
 
 
-def test_a_hook_stays_as_long_as_something_needs_it():
+def test_a_hook_stays_as_long_as_its_tensor_is_needed():
     seen = []
     x = gradus.ones(2, requires_grad=True)
 
@@ -397,7 +397,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_ctrl_c_takes_effect_soon(name):
+def test_ctrl_c_stops_a_call_soon(name):
     setup, call = LONG[name]
     program = STOP.format(setup=setup, call=call)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
@@ -422,7 +422,7 @@ def test_long_fourier_transforms_are_composed_of_short_ones(n):
 @pytest.mark.parametrize("name", ["quantile", "nanquantile"])
 @pytest.mark.parametrize("dim", [None, 0, 1])
 @pytest.mark.parametrize("keepdim", [False, True])
-def test_gradients_of_quantiles_for_their_shares(name, dim, keepdim):
+def test_gradients_of_quantiles_by_q(name, dim, keepdim):
     values = np.random.default_rng(3).normal(size=(5, 4))
     if name == "nanquantile":
         values[1, 2] = nan

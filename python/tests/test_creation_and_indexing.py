@@ -221,7 +221,7 @@ def test_values(code):
 
 @needs_torch
 @pytest.mark.parametrize("code", REFUSED)
-def test_what_pytorch_refuses(code):
+def test_calls_that_pytorch_refuses(code):
     for t in (torch, gradus):
         with pytest.raises((RuntimeError, ValueError, NotImplementedError, TypeError)):
             eval(code, names(t))

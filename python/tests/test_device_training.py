@@ -63,7 +63,7 @@ OPTIMIZERS = {
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_a_perceptron_learns_alike(name):
+def test_a_perceptron_has_equal_losses_on_both_devices(name):
     gradus.manual_seed(0)
     model = mlp()
     twin = copy.deepcopy(model).to("wgpu")
@@ -95,7 +95,7 @@ def test_a_perceptron_learns_as_in_pytorch():
     assert found == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_transformer_learns_alike():
+def test_a_transformer_has_equal_losses_on_both_devices():
     gradus.manual_seed(0)
     model = Transformer()
     twin = copy.deepcopy(model).to("wgpu")
@@ -107,7 +107,7 @@ def test_a_transformer_learns_alike():
     assert found == pytest.approx(expected, abs=1e-4) and expected[-1] < expected[0]
 
 
-def test_a_compiled_step_learns_alike():
+def test_a_compiled_step_has_equal_losses_on_both_devices():
     def losses(device):
         gradus.manual_seed(0)
         model = mlp().to(device)

@@ -50,14 +50,14 @@ def test_divergences(text):
     same(*(t.distributions.kl_divergence(*eval(text, {**vars(t.distributions), **parameters(t)})) for t in (gradus, torch)))
 
 
-def test_a_divergence_of_unlike_distributions_is_not_known():
+def test_an_unregistered_divergence_is_an_error():
     d = gradus.distributions
     with pytest.raises(NotImplementedError, match="LogNormal"):
         d.kl_divergence(d.Normal(0.0, 1.0), d.LogNormal(0.0, 1.0))
 
 
 @needs_torch
-def test_classes_as_ones_among_zeros():
+def test_one_hot_categorical():
     found = []
     for t in (gradus, torch):
         made = t.distributions.OneHotCategorical(logits=t.tensor([[0.5, 1.0, -1.0], [0.0, 2.0, 0.0]]))
@@ -110,7 +110,7 @@ def test_divergences_of_counts_and_shares(text):
     same(*(t.distributions.kl_divergence(*eval(text, {**vars(t.distributions), **parameters(t)})) for t in (gradus, torch)), rtol=1e-6)
 
 
-def test_rates_of_poisson_draws():
+def test_means_of_poisson_draws():
     gradus.manual_seed(0)
     rate = gradus.tensor([0.0, 0.5, 9.9, 10.1, 1e6])
     draws = gradus.poisson(rate.expand(20000, 5))
@@ -122,7 +122,7 @@ def test_rates_of_poisson_draws():
         gradus.poisson(gradus.tensor([-1.0]))
 
 
-def test_gamma_draws_move_with_their_concentration():
+def test_gamma_draws_have_gradients_of_the_concentration():
     """The derivative equals finite differences of the distribution function, which is 1 - exp(-x) sum(x^k / k!) for integer `a`."""
     d = gradus.distributions
     gradus.manual_seed(5)
@@ -146,7 +146,7 @@ def test_gamma_draws_move_with_their_concentration():
 
 
 @needs_torch
-def test_slopes_of_gamma_draws():
+def test_derivatives_of_gamma_draws():
     from gradus.distributions.counted import _draw_derivative
 
     # Seeded, because PyTorch's derivative has an error of 0.4 % at rare draws (a = 0.01, x = 4.05).
@@ -161,7 +161,7 @@ def test_slopes_of_gamma_draws():
 
 
 @needs_torch
-def test_made_of_others():
+def test_distributions_made_of_others():
     found = []
     for t in (gradus, torch):
         d = t.distributions
@@ -236,7 +236,7 @@ def test_draws_of_wider_distributions(text):
     assert ((draws.var(0) - made.variance) / made.variance).abs().max().item() < 0.12
 
 
-def test_soft_choices_let_gradients_through():
+def test_relaxed_categorical_draws_have_gradients():
     gradus.manual_seed(5)
     logits = gradus.tensor([0.5, -1.0, 1.0], requires_grad=True)
     for made in (gradus.distributions.RelaxedOneHotCategorical(gradus.tensor(0.3), logits=logits),
@@ -250,7 +250,7 @@ def test_soft_choices_let_gradients_through():
 
 
 @needs_torch
-def test_softplus_moves_draws_above_zero():
+def test_softplus_transform():
     found = []
     for t in (gradus, torch):
         d, x = t.distributions, t.tensor([0.05, 0.7, 3.0], dtype=t.float64)
@@ -260,7 +260,7 @@ def test_softplus_moves_draws_above_zero():
 
 
 @needs_torch
-def test_the_nearest_pair_of_classes_says_the_divergence():
+def test_divergence_of_subclasses():
     found = []
     for t in (gradus, torch):
         d = t.distributions
@@ -292,7 +292,7 @@ def test_the_nearest_pair_of_classes_says_the_divergence():
 
 
 @needs_torch
-def test_trials_that_never_end_are_refused():
+def test_probabilities_of_endless_trials_are_refused():
     for t in (gradus, torch):
         d = t.distributions
         for make in (lambda: d.NegativeBinomial(2.0, probs=1.0), lambda: d.Geometric(0.0), lambda: d.Geometric(1.5)):
@@ -302,7 +302,7 @@ def test_trials_that_never_end_are_refused():
 
 
 @needs_torch
-def test_transformed_distributions_stay_of_their_class():
+def test_expanded_distributions_keep_their_class():
     found = []
     for t in (gradus, torch):
         d, half = t.distributions, t.tensor(0.5)

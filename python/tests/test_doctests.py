@@ -76,7 +76,7 @@ def test_examples_of_native_classes_run():
     assert runner.failures == 0, "".join(report)
 
 
-def test_a_compiled_function_reads_as_the_function():
+def test_a_compiled_function_has_the_docstring_and_name_of_the_function():
     def f(x):
         """Twice as much."""
         return 2 * x

@@ -13,7 +13,7 @@ from oracle import needs_torch
 
 FOLDER = Path(__file__).parents[2] / "examples" / "python"
 
-# program, arguments, the words before its result, what that must meet (at full scale the programs state more)
+# program, arguments, the text before its result, a condition on the result (at full scale, results are better)
 RUNS = [
     ("micrograd.py", ["--steps", "80"], "accuracy: ", lambda x: x >= 0.9),
     ("makemore.py", ["--steps", "300"], "loss of the network: ", lambda x: x < 2.5),

@@ -25,7 +25,7 @@ class Clipped(Function):
         return gradus.where(x < ctx.most, g, 0.0), None, None
 
 
-def test_what_is_kept_apart_and_gradients_for_no_argument():
+def test_setup_context_and_arguments_without_gradient():
     x = gradus.tensor([0.5, 3.0], requires_grad=True)
     (Clipped.apply(x, 1.0) * 2).sum().backward()
     assert x.grad.tolist() == [2.0, 0.0]
@@ -44,7 +44,7 @@ class OfNumpy(Function):
         return a * float(np.float32(2 * ctx.positive)) + (w * b).float(), x.double() * b, None
 
 
-def test_elements_can_be_looked_at():
+def test_functions_can_read_elements():
     x = gradus.tensor([1.0, -2.0, 3.0], requires_grad=True)
     w = gradus.ones(3, dtype=gradus.float64, requires_grad=True)
     for _ in range(2):

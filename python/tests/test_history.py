@@ -36,7 +36,7 @@ def test_the_graph_is_that_of_pytorch(expression):
     assert ends and set(ends) == {"AccumulateGrad"}
 
 
-def test_leaves_are_reached():
+def test_leaves_in_the_history():
     x = gradus.tensor([1.0, 2.0], requires_grad=True)
     y = (x * 3).sum()
     assert x.grad_fn is None and x.detach().exp().grad_fn is None
@@ -59,7 +59,7 @@ def test_a_history_is_a_graph():
         x.detach().history()
 
 
-def test_a_freed_history_says_so():
+def test_a_freed_history_is_an_error():
     x = gradus.tensor([1.0, 2.0], requires_grad=True)
     y = x.square().sum()
     y.backward()

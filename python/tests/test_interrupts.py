@@ -95,7 +95,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_what_is_done_once_stops(name):
+def test_a_single_long_call_stops(name):
     setup, call, delay = LONG[name]
     stops_soon(ONCE.format(setup=setup, call=call, delay=delay, stop=STOP))
 

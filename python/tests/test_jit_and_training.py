@@ -118,14 +118,14 @@ def puts_in_another_dictionary(t, opt, w):
 @pytest.mark.parametrize("other", BOTH)
 @pytest.mark.parametrize("change", [steps_a_schedule, steps_schedules_in_turn, gives_the_rate, halves_the_rate, reads_the_rate,
                                     reads_the_rate_after_a_step, asks_the_schedule])
-def test_rates_that_change_inside(change, other):
+def test_learning_rates_changed_inside(change, other):
     compare(functools.partial(training, change), other)
     compare(functools.partial(training, change, kind="Adam"), other)
 
 
 @pytest.mark.parametrize("other", BOTH)
 @pytest.mark.parametrize("change", [forgets_state, takes_state_out, puts_in_other_state, puts_in_another_dictionary])
-def test_state_that_others_change(change, other):
+def test_state_changed_between_steps(change, other):
     compare(functools.partial(training, change, momentum=0.9), other)
     compare(functools.partial(training, change, kind="Adam"), other)
 
@@ -147,7 +147,7 @@ def test_a_schedule_inside_makes_no_new_program():
 
 
 @pytest.mark.parametrize("other", BOTH)
-def test_parameters_put_into_a_group(other):
+def test_parameters_added_to_a_group(other):
     def run(t, jit):
         a, b = (t.nn.Parameter(t.tensor([v])) for v in (1.0, 2.0))
         opt = t.optim.SGD([a], lr=0.1)
@@ -202,7 +202,7 @@ def test_optimisers_written_for_pytorch(other):
 
 
 @pytest.mark.parametrize("other", BOTH)
-def test_what_hooks_of_modules_read(other):
+def test_values_read_by_module_hooks(other):
     def run(t, jit):
         layer, k, settings = t.nn.Linear(1, 1, bias=False), 2.0, {"add": 1.0}
         with t.no_grad():
@@ -245,7 +245,7 @@ def test_full_backward_hooks(other):
 
 @pytest.mark.parametrize("other", BOTH)
 @pytest.mark.parametrize("momentum", [None, 0.1])
-def test_statistics_over_all_batches(momentum, other):
+def test_batch_norm_statistics(momentum, other):
     def run(t, jit):
         norm = t.nn.BatchNorm1d(2, momentum=momentum)
         f, seen = jit(lambda x: norm(x)), []
@@ -262,7 +262,7 @@ def test_statistics_over_all_batches(momentum, other):
 
 @pytest.mark.parametrize("other", BOTH)
 @pytest.mark.parametrize("kind", ["Adam", "AdamW", "SGD"])
-def test_rates_that_are_tensors(kind, other):
+def test_learning_rates_as_tensors(kind, other):
     def run(t, jit):
         w, rate = t.nn.Parameter(t.tensor([1.0, -2.0])), t.tensor(0.1)
         opt = getattr(t.optim, kind)([w], lr=rate)
@@ -291,7 +291,7 @@ def test_lazy_layers_learn_their_width_in_the_first_call():
 
 
 @pytest.mark.parametrize("other", BOTH)
-def test_tables_that_are_made_when_they_are_needed(other):
+def test_tables_made_on_demand(other):
     def run(t, jit):
         class Turned(t.nn.Module):
             def __init__(self):

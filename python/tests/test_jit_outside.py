@@ -20,7 +20,7 @@ from oracle import BOTH, compare, needs_torch, torch
 
 
 @pytest.mark.parametrize("other", BOTH)
-def test_arguments_that_are_written_to_elsewhere(other):
+def test_arguments_that_are_also_written_outside(other):
     def run(t, jit):
         kept, seen = t.zeros(2), []
 
@@ -62,7 +62,7 @@ def test_views_that_are_only_read_make_one_program():
 
 
 @pytest.mark.parametrize("other", BOTH)
-def test_parameters_that_are_asked_whether_they_train(other):
+def test_reads_of_requires_grad(other):
     def run(t, jit):
         model, seen = t.nn.Sequential(t.nn.Linear(1, 1), t.nn.Linear(1, 1)), []
         with t.no_grad():
@@ -80,7 +80,7 @@ def test_parameters_that_are_asked_whether_they_train(other):
 
 
 @pytest.mark.parametrize("other", BOTH)
-def test_modules_of_lists_and_dictionaries(other):
+def test_lists_and_dictionaries_of_modules(other):
     def run(t, jit):
         nn = t.nn
         layers, by_name, seen, x = nn.ModuleList([nn.Tanh()]), nn.ModuleDict({"a": nn.Sigmoid()}), [], t.tensor([-1.0, 0.5])
@@ -106,7 +106,7 @@ def test_modules_of_lists_and_dictionaries(other):
 
 
 @pytest.mark.parametrize("other", BOTH)
-def test_modes_belong_to_the_program(other):
+def test_each_grad_mode_has_its_program(other):
     def run(t, jit):
         x = t.ones(2, requires_grad=True)
         f = jit(lambda x: (x * 2) + float(t.is_grad_enabled()))
@@ -147,7 +147,7 @@ class Thing:
     value = 1.0
 
 
-def test_what_code_in_c_hands_out(monkeypatch):
+def test_values_read_through_c_code(monkeypatch):
     factors, raw, numbers, thing = [2.0], bytearray(b"ab"), array.array("d", [1.0, 2.0]), Thing()
     weak, seen_by_memory = weakref.ref(thing), memoryview(raw)
     part = functools.partial(lambda x, factors, offset: x * factors[0] + offset["n"], factors=factors, offset={"n": 0.0})
@@ -204,7 +204,7 @@ def test_what_code_in_c_hands_out(monkeypatch):
     assert [f(x).item() for f in compiled.values()] and [f._programs for f in compiled.values()] == programs
 
 
-def test_zeros_of_two_signs_are_two():
+def test_zeros_of_different_sign_differ():
     sign = {"of": 0.0}
     f, g, x = gradus.jit(lambda x, zero: x / zero), gradus.jit(lambda x: x / sign["of"]), gradus.ones(1)
     for zero in (0.0, -0.0, 0.0):
@@ -215,7 +215,7 @@ def test_zeros_of_two_signs_are_two():
     assert h._programs == 2
 
 
-def test_elements_that_python_looks_at():
+def test_elements_read_by_python():
     n, other, table = gradus.tensor(2), gradus.zeros(1), gradus.tensor([1.0, 2.0])
 
     def f(x):
@@ -244,7 +244,7 @@ def test_elements_that_python_looks_at():
     del compiled
 
 
-def test_a_function_whose_reads_always_differ_runs_as_it_is_and_says_so():
+def test_a_function_that_reads_ever_different_values_runs_uncompiled_with_a_warning():
     count = [0]
     f, x = gradus.jit(lambda x: x * count[0]), gradus.ones(1)
     with pytest.warns(UserWarning, match="`count` is different at every call"):
@@ -285,7 +285,7 @@ def test_shallow_copies_keep_the_class():
 
 
 @needs_torch
-def test_second_derivatives_of_nests():
+def test_second_derivatives_of_nested_arguments():
     def numbers(nest):
         if isinstance(nest, dict):
             return [n for key in sorted(nest) for n in numbers(nest[key])]
@@ -314,7 +314,7 @@ def test_masks_of_expanded_tensors():
 
 
 @pytest.mark.parametrize("other", BOTH)
-def test_what_a_function_makes_is_made_at_every_call(other):
+def test_tensors_are_made_anew_at_every_call(other):
     def run(t, jit):
         @jit
         def counted(i):
@@ -346,7 +346,7 @@ def test_what_a_function_makes_is_made_at_every_call(other):
 
 
 @pytest.mark.parametrize("other", BOTH)
-def test_numbers_where_a_mask_holds(other):
+def test_assignments_by_a_mask(other):
     def run(t, jit):
         known = t.tensor([True, False, True])
 
@@ -370,7 +370,7 @@ def test_numbers_where_a_mask_holds(other):
 
 
 @pytest.mark.parametrize("other", BOTH)
-def test_gradients_that_are_zero_by_themselves(other):
+def test_gradients_that_are_always_zero(other):
     def run(t, jit):
         seen = []
         for name in ("sign", "floor", "round", "detach"):
@@ -392,7 +392,7 @@ def test_gradients_that_are_zero_by_themselves(other):
     compare(run, other)
 
 
-def test_clocks_dice_and_iterators_are_asked_at_every_call():
+def test_clocks_random_numbers_and_iterators_are_read_at_every_call():
     dice, numbers, draws, generator = random.Random(3), iter(range(100)), np.random.RandomState(1), np.random.default_rng(2)
     functions = [lambda x: x * dice.random(), lambda x: x * dice.randint(1, 1000), lambda x: x + next(numbers), lambda x: x * draws.rand(),
                  lambda x: x + time.perf_counter(), lambda x: x * random.random(), lambda x: x * np.random.rand(), lambda x: x * generator.random(), lambda x: x + sum(itertools.islice(numbers, 2))]

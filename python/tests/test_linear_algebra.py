@@ -169,7 +169,7 @@ def test_orders_of_minors(matrix, upper):
     same(gradus.jit(lambda x: gradus.linalg.cholesky_ex(x, upper=upper).info)(gradus.tensor(matrix)), theirs.info)
 
 
-def test_minors_of_a_large_matrix_are_found_soon():
+def test_minors_of_a_large_matrix_are_found_quickly():
     x = gradus.eye(400)
     x[300, 300] = -1
     start = time.monotonic()
@@ -202,7 +202,7 @@ EMPTY = [(name, shape) for name, shapes in {
 
 @needs_torch
 @pytest.mark.parametrize("name, shape", EMPTY)
-def test_without_elements(name, shape):
+def test_matrices_without_elements(name, shape):
     ours, theirs = (getattr(t.linalg, name)(t.zeros(*shape, dtype=t.float64)) for t in (gradus, torch))
     same(ours, theirs)
 
@@ -227,7 +227,7 @@ TRACED = [
 
 
 @pytest.mark.parametrize("text, x", TRACED, ids=[text for text, _ in TRACED])
-def test_transformed(text, x):
+def test_compiled_and_batched(text, x):
     x = gradus.tensor(x)
 
     def function(x):
@@ -262,7 +262,7 @@ def test_named_results():
     lambda t: t.linalg.householder_product(t.ones(2, 3), t.ones(2)), lambda t: t.cdist(t.ones(2, 2), t.ones(2, 2), 2.0, "x"),
 ], ids=range(10))
 @pytest.mark.parametrize("t", [gradus, pytest.param(torch, marks=needs_torch)], ids=["gradus", "torch"])
-def test_refused(t, call):
+def test_invalid_calls_are_refused(t, call):
     with pytest.raises((RuntimeError, ValueError)):
         call(t)
 

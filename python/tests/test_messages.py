@@ -102,7 +102,7 @@ def test_eager_errors_have_no_line_of_their_own():
 
 
 def messages():
-    """Every text of the core that has a word in backquotes, or a name that only Rust has. Names that differ are terms, not text."""
+    """Yields the messages of the core that contain a word in backquotes, or a word that may be a name of Rust only."""
     for file in sorted(SOURCES.glob("tensor/src/**/*.rs")):
         code = "\n".join(line for line in file.read_text().splitlines() if not line.lstrip().startswith("//"))
         code = code.split("#[cfg(test)]")[0]
@@ -111,7 +111,7 @@ def messages():
                 yield text
 
 
-def test_texts_of_the_core_have_only_names_that_python_has():
+def test_messages_of_the_core_use_python_names():
     texts = list(messages())
     assert len(texts) > 12
     for text in texts:
@@ -145,18 +145,18 @@ def test_messages(call, kind, part):
     lambda t, x: t.div(x, 0, rounding_mode="floor"), lambda t, x: t.div(x, 0, rounding_mode="trunc"), lambda t, x: t.fmod(x, 0), lambda t, x: t.pow(x, -2),
     lambda t, x: 1 // (x * 0),
 ])
-def test_integers_refuse_what_pytorch_refuses(call):
+def test_integer_calls_that_pytorch_refuses(call):
     failing(lambda: call(gradus, gradus.tensor([1, 2, 3])), RuntimeError)
     torch = peer_or_skip("torch")
     failing(lambda: call(torch, torch.tensor([1, 2, 3])), RuntimeError)
 
 
-def test_floats_by_zero_and_integers_to_tensors_of_powers():
+def test_floor_division_by_zero_and_negative_integer_powers():
     assert (gradus.tensor([1.0]) // 0).isinf().all()
     assert (gradus.tensor([1, 2]) ** gradus.tensor([-1, -1])).tolist() == [1, 0]
 
 
-def test_bytes_are_masks():
+def test_byte_tensors_are_masks():
     x = gradus.tensor([5.0, 6.0, 7.0])
     mask = gradus.tensor([1, 0, 1], dtype=gradus.uint8)
     assert x[mask].tolist() == [5.0, 7.0]
@@ -164,7 +164,7 @@ def test_bytes_are_masks():
     assert x.tolist() == [0.0, 6.0, 0.0]
 
 
-def test_pickles_of_pytorch_say_what_to_do(tmp_path):
+def test_errors_of_pickled_files_name_a_remedy(tmp_path):
     path = tmp_path / "model.pt"
     path.write_bytes(b"PK\x03\x04" + bytes(100))
     assert "safetensors.torch.save_file" in failing(lambda: gradus.load(path), ValueError)
@@ -176,7 +176,7 @@ def test_pickles_of_pytorch_say_what_to_do(tmp_path):
         assert "pickle of torch.save" in failing(lambda: gradus.load(path), ValueError)
 
 
-def test_a_program_is_a_picture():
+def test_a_program_is_drawn():
     from xml.etree import ElementTree
 
     text = "H[i] = relu(W[i,j] X[j])\nA[i] when H[i] > 0 = B[i]\nY = H[i] A[i]"
@@ -194,14 +194,14 @@ def test_a_program_is_a_picture():
     assert ElementTree.fromstring(graph._repr_html_()) is not None
 
 
-def test_a_recurrence_is_a_picture_too():
+def test_a_recurrence_is_drawn():
     from xml.etree import ElementTree
 
     tree = ElementTree.fromstring(gradus.Program("S[i, *t+1] = A[i,j] S[j, *t] + X[i, *t]")._repr_html_())
     assert any(t.text == "S needs X" for t in tree.iter())
 
 
-def test_messages_name_what_was_called():
+def test_messages_name_the_called_function():
     x = gradus.ones(3, 2)
     watched = gradus.ones(2, requires_grad=True)
     watched.register_hook(lambda g: gradus.ones(3))
@@ -230,7 +230,7 @@ def test_messages_name_what_was_called():
     assert list(program.run(W=gradus.ones(2), X=gradus.ones(2), only="L")) == ["L"]
 
 
-def test_a_wrong_class_is_named_as_it_was_given():
+def test_an_invalid_class_is_named_as_passed():
     loss = gradus.jit(gradus.nn.functional.cross_entropy)
     for wrong in (-1, 5, -7):
         with pytest.raises(IndexError, match=f"index {wrong} is out of range for extent 5"):

@@ -33,7 +33,7 @@ class Net(nn.Module):
 NAMES = ["scale", "first.weight", "first.bias", "rest.0.weight", "rest.0.bias", "rest.1.weight", "rest.1.bias"]
 
 
-def test_registration_and_walking():
+def test_registration_and_traversal():
     net = Net()
     assert [n for n, _ in net.named_parameters()] == NAMES
     assert [n for n, _ in net.named_buffers()] == ["count", "cache"]
@@ -49,7 +49,7 @@ def test_registration_and_walking():
     assert "first.weight" not in dict(net.named_parameters()) and not hasattr(net, "first")
 
 
-def test_attributes_change_kind():
+def test_attributes_become_parameters():
     m = nn.Module()
     m.x = 3
     m.x = nn.Parameter(gradus.zeros(2))
@@ -269,7 +269,7 @@ def test_gumbel_softmax_draws_in_proportion():
     np.testing.assert_allclose(hard.mean(0), [0.5, 0.3, 0.2], atol=0.03)
 
 
-def test_wrong_arguments_say_so():
+def test_errors_of_wrong_arguments():
     with pytest.raises(TypeError, match="Threshold"):
         nn.Threshold()
     with pytest.raises(TypeError, match="MSELoss"):
@@ -303,7 +303,7 @@ def test_hooks_that_are_called_also_after_errors():
 
 
 @pytest.mark.parametrize("t", BOTH)
-def test_hooks_that_fail_after_an_error_hide_nothing(t):
+def test_a_failing_hook_does_not_hide_the_first_error(t):
     t = {"gradus": gradus, "torch": torch}[t]
 
     class Fails(t.nn.Module):

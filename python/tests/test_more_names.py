@@ -64,14 +64,14 @@ def test_names(case):
 
 
 @needs_torch
-def test_what_may_become_what():
+def test_can_cast():
     names = "bool uint8 int64 float16 float32 float64 complex64".split()
     for a in names:
         for b in names:
             assert gradus.can_cast(getattr(gradus, a), getattr(gradus, b)) == torch.can_cast(getattr(torch, a), getattr(torch, b)), (a, b)
 
 
-def test_small_names():
+def test_other_names():
     assert isinstance(gradus.ones(1), gradus.autograd.Variable) and gradus.utils.data.get_worker_info() is None
     found = gradus.utils.data.default_convert([np.arange(2), {"a": ("x", np.float64(2.5))}])
     assert found[0].tolist() == [0, 1] and found[1]["a"][0] == "x" and found[1]["a"][1].dtype == gradus.float64
@@ -90,7 +90,7 @@ def test_negative_defaults_are_shown():
     assert list(inspect.signature(gradus.Tensor.topk).parameters) == ["self", "k", "dim", "largest", "sorted", "axis"]
 
 
-#: Calls with NumPy's words for axes, as functions and methods of a matrix.
+#: Calls with NumPy's names of axis arguments, as functions and methods of a matrix.
 NUMPY_WORDS = """
 sum(x, axis=1, keepdims=True) | mean(x, axis=0) | max(x, axis=1) | min(x, axis=0, keepdims=True) | argmax(x, axis=1) | argmin(x, axis=0, keepdims=True)
 std(x, axis=1) | var(x, axis=0, keepdims=True) | logsumexp(x, axis=1) | softmax(x, axis=0) | log_softmax(x, axis=1) | median(x, axis=1)
@@ -104,7 +104,7 @@ trapezoid(x, sort(x * x, 0)[0], dim=0) | cumulative_trapezoid(x, sort(x * x, 0)[
 
 @needs_torch
 @pytest.mark.parametrize("text", [t.strip() for t in NUMPY_WORDS.replace("\n", "|").split("|") if t.strip()])
-def test_axes_in_words_of_numpy(text):
+def test_numpy_names_of_axis_arguments(text):
     values = np.random.default_rng(3).standard_normal((4, 3))
     names = ("argsort", "sort", text.partition("(")[0])
     run = lambda t: eval(text, {**{name: getattr(t, name) for name in names}, "x": t.tensor(values)})  # noqa: E731
@@ -115,7 +115,7 @@ def test_axes_in_words_of_numpy(text):
         same(run(gradus), run(torch), what=text)
 
 
-def test_an_axis_that_is_missing():
+def test_a_missing_axis_argument():
     for name in ("cumsum", "unsqueeze", "logsumexp", "cummax"):
         with pytest.raises(TypeError, match="dim"):
             getattr(gradus.ones(2, 2), name)()

@@ -12,7 +12,7 @@ def name(x):
 
 
 @pytest.mark.parametrize("dtype, expected", [(float, "float64"), (int, "int64"), (bool, "bool"), (complex, "complex128")])
-def test_types_of_python_are_dtypes(dtype, expected):
+def test_python_types_as_dtypes(dtype, expected):
     made = [
         gradus.tensor([1, 0], dtype=dtype), gradus.zeros(2, dtype=dtype), gradus.full((2,), 1, dtype=dtype), gradus.ones(2).to(dtype),
         gradus.zeros_like(gradus.ones(2), dtype=dtype), gradus.ones(2).new_zeros(2, dtype=dtype),
@@ -21,7 +21,7 @@ def test_types_of_python_are_dtypes(dtype, expected):
     assert [name(x) for x in made] == [expected] * len(made)
 
 
-def test_types_of_python_lose_no_digits():
+def test_the_python_type_float_keeps_all_digits():
     assert gradus.tensor(0.1, dtype=float).item() == 0.1
     assert gradus.arange(3, dtype=float).dtype == gradus.float64 and gradus.nn.Linear(2, 1, dtype=float).weight.dtype == gradus.float64
 
@@ -66,7 +66,7 @@ LISTS = [
 
 @needs_torch
 @pytest.mark.parametrize("data", LISTS, ids=str)
-def test_lists_with_scalars_of_numpy(data):
+def test_lists_of_numpy_scalars(data):
     ours, theirs = gradus.tensor(data), torch.tensor(data)
     assert name(ours) == name(theirs) and ours.tolist() == theirs.tolist()
     assert gradus.tensor(data, dtype=gradus.complex64).dtype == gradus.complex64

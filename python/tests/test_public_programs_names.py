@@ -201,7 +201,7 @@ def test_older_arguments_of_losses_warn():
 @needs_torch
 @pytest.mark.parametrize("axes, shape", [(1, (64, 5)), (1, (8, 64, 5)), (2, (64, 64)), (2, (8, 64, 5)), (2, (8, 64, 5, 2)), (2, (8, 64, 2, 2, 2)),
                                          (3, (64, 9)), (3, (64, 9, 3)), (3, (64, 9, 3, 2)), (3, (8, 64, 2, 2, 2))])
-def test_what_dropout_drops_together(axes, shape):
+def test_axes_of_dropout_masks(axes, shape):
     """Tests along which axes the mask of dropout varies."""
 
     def varies(t):
@@ -278,7 +278,7 @@ def test_cotangents_as_arrays_and_lists():
 
 @needs_torch
 @pytest.mark.filterwarnings("ignore")
-def test_kernels_of_attention_are_remembered():
+def test_attention_kernel_settings_are_stored():
     names = ("flash", "math", "mem_efficient", "cudnn")
 
     def reported(t):
@@ -303,6 +303,6 @@ def test_the_packages_own_version_is_reachable():
     assert gradus.__version__.endswith(gradus.version.gradus)
 
 
-def test_nothing_heavy_is_imported_at_once():
+def test_import_does_not_load_numpy_or_torch():
     code = "import gradus, sys; print('numpy' in sys.modules, 'torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == ["False", "False"]

@@ -32,7 +32,7 @@ def test_bytes_are_those_of_gguf(format):
 
 @needs_gguf
 @pytest.mark.parametrize("format, bound", [("Q2_K", 0.285), ("Q3_K", 0.172), ("Q4_K", 0.1), ("Q5_K", 0.053), ("Q6_K", 0.031)])
-def test_large_blocks_are_read_by_gguf_and_are_near(format, bound):
+def test_gguf_reads_large_blocks_with_small_errors(format, bound):
     kind = gguf.GGMLQuantizationType[format]
     for x in VALUES:
         x = x.astype("f4")
@@ -42,7 +42,7 @@ def test_large_blocks_are_read_by_gguf_and_are_near(format, bound):
         assert report["relative"] <= bound
 
 
-def test_groups_of_integers_are_nearest():
+def test_int8_groups_round_to_nearest():
     x = VALUES[0].astype("f4")
     data, _ = gradus.models.quantize(gradus.tensor(x), "INT8")
     assert data.shape == (16, 4 * 68)

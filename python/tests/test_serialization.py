@@ -77,7 +77,7 @@ def test_nests_keep_their_types(tmp_path):
     assert gradus.load(tmp_path / "e") == {}
 
 
-def test_names_that_clash(tmp_path):
+def test_keys_that_contain_dots(tmp_path):
     value = {"a.b": gradus.ones(1), "a": {"b": gradus.zeros(2)}, "n": 1}
     gradus.save(value, tmp_path / "f")
     assert equal(gradus.load(tmp_path / "f"), value)
@@ -96,7 +96,7 @@ def test_views_and_dtypes(tmp_path):
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_what_tensors_are_survives(tmp_path, nested):
+def test_sharing_and_requires_grad_are_restored(tmp_path, nested):
     t, leaf = gradus.arange(3.0), gradus.ones(2, requires_grad=True)
     value = {"a": t, "b": t, "leaf": leaf, "w": nn.Parameter(t), "frozen": nn.Parameter(t, requires_grad=False), "result": leaf * 2}
     gradus.save([value, 1] if nested else value, tmp_path / "f")
@@ -129,7 +129,7 @@ def test_files_in_memory():
     assert equal(gradus.load(buffer), {"x": gradus.ones(2), "n": 1})
 
 
-def test_what_cannot_be_saved_says_where(tmp_path):
+def test_errors_name_the_unsupported_entry(tmp_path):
     with pytest.raises(TypeError, match=r"a\.1.*object"):
         gradus.save({"a": [1, object()]}, tmp_path / "f")
     with pytest.raises(TypeError, match="state_dict"):

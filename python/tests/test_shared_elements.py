@@ -25,7 +25,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_a_tensor_that_takes_a_leafs_values_does_not_become_it(write):
+def test_a_tensor_that_copies_a_leaf_does_not_share_its_memory(write):
     w, h = nn.Parameter(gradus.zeros(2)), gradus.ones(2)
     with gradus.no_grad():
         WRITES[write](h, w)
@@ -184,7 +184,7 @@ def test_detached_tensors_in_traced_functions():
     assert gradus.jit(gradus.grad(loss))(w).tolist() == [21, 1, 1]
 
 
-def test_windows_that_overlap_are_not_written_as_a_whole():
+def test_overlapping_windows_cannot_be_written_together():
     with pytest.raises(RuntimeError, match="share memory"):
         gradus.arange(6.0).unfold(0, 2, 1).mul_(2)
     a = gradus.arange(6.0)
@@ -250,7 +250,7 @@ def training(model, optimiser):
 
 @pytest.mark.parametrize("size", [8, 1 << 16])
 @pytest.mark.parametrize("write", ELEMENTS)
-def test_threads_write_elements_of_their_own(write, size):
+def test_threads_write_to_different_elements(write, size):
     s = gradus.zeros(size)
 
     def work(k):
@@ -278,7 +278,7 @@ def test_first_calls_of_a_compiled_step_by_several_threads():
     assert optimiser.state_dict()["state"][0]["step"] == 24
 
 
-def test_free_functions_are_in_functional_too():
+def test_functional_has_the_top_level_functions():
     f, a = gradus.functional, gradus.arange(6.0).reshape(2, 3)
     assert f.einsum("ij,kj->ik", a, a).tolist() == [[5, 14], [14, 50]]
     assert f.matmul(a, a.T).tolist() == [[5, 14], [14, 50]]
@@ -286,7 +286,7 @@ def test_free_functions_are_in_functional_too():
     assert not hasattr(f, "no_such_function") and not hasattr(f, "float32")
 
 
-def test_slices_from_traced_places_say_how_they_are_written():
+def test_errors_of_slices_at_traced_indices_name_a_remedy():
     with pytest.raises(RuntimeError, match=r"x\[i \+ gradus.arange\(n\)\]"):
         gradus.jit(lambda x, i: x[i:])(gradus.arange(4.0), gradus.tensor(1))
     taken = gradus.jit(lambda x, i: x[i + gradus.arange(2)])(gradus.arange(4.0), gradus.tensor(1))
@@ -353,7 +353,7 @@ print(x[1].sum().item())
 """
 
 
-def test_who_waits_for_a_step_keeps_nobody_from_reading():
+def test_a_thread_that_waits_for_a_step_does_not_block_readers():
     # Runs in its own process, because threads in a deadlock hold the interpreter lock.
     run = subprocess.run([sys.executable, "-c", THREE], capture_output=True, text=True, timeout=100)
     assert run.stdout == "0.0\n", run.stderr
@@ -418,5 +418,5 @@ def _rows_chosen_in_large_tensors(t):
 
 @pytest.mark.parametrize("check", [_parts_stay, _overwritten, _elements_alone, _booleans_of_numbers, _rows_chosen_in_large_tensors])
 @pytest.mark.parametrize("package", [gradus] + ([torch] if torch else []), ids=lambda package: package.__name__)
-def test_written_as_in_pytorch(check, package):
+def test_writes_behave_as_in_pytorch(check, package):
     check(package)

@@ -34,7 +34,7 @@ def plain(value):
     lambda t, f, x: t.autograd.functional.jacobian(lambda x, y: (x * y, x.sum()), (x, x)),
     lambda t, f, x: t.autograd.functional.hessian(lambda x, y: (x * y * y).sum(), (x, x)),
 ])
-def test_derivatives_of_nests(function):
+def test_derivatives_of_nested_arguments(function):
     theirs, ours = (plain(function(t, t.func, t.tensor([1.0, 2.0]))) for t in (torch, gradus))
     assert theirs == ours
 
@@ -68,12 +68,12 @@ def test_classes_of_exceptions(name):
             call(t)
 
 
-def test_memory_that_is_not_there_is_said_plainly():
+def test_an_allocation_beyond_memory_raises_memory_error():
     with pytest.raises(MemoryError, match="^cannot allocate 4000000000000000 bytes"):
         gradus.zeros(10**15)
 
 
-def test_large_memory_is_zeros_at_once():
+def test_large_zero_tensors_are_made_quickly():
     began = time.monotonic()
     x = gradus.zeros(1).new_empty(2**30)
     assert x[::2**28].tolist() == [0.0] * 4 and gradus.zeros(2**16, 2**14)[-1, -2:].tolist() == [0.0, 0.0]
@@ -84,7 +84,7 @@ def test_large_memory_is_zeros_at_once():
         gradus.ones(1).mvlgamma(2**31)
 
 
-def test_wide_integers_are_elements_of_floats():
+def test_wide_integers_become_floats():
     assert gradus.tensor(10**30, dtype=gradus.float64).item() == 1e30
     assert gradus.tensor([1, -(10**30)], dtype=gradus.float64).tolist() == [1.0, -1e30]
 
@@ -132,7 +132,7 @@ def test_parts_of_complex_numbers_are_set():
     assert y.tolist() == [1 + 2j, 1 + 3j]
 
 
-def test_doubles_have_all_their_bits():
+def test_float64_keeps_all_bits():
     gradus.manual_seed(0)
     u = gradus.rand(20000, dtype=gradus.float64).numpy()
     assert ((u * 2**30) % 1 != 0).mean() > 0.99 and 0 <= u.min() and u.max() < 1
@@ -316,7 +316,7 @@ def test_fourier_transforms_of_few_axes_and_wrong_ones():
 
 
 @needs_torch
-def test_collecting_begins_with_nothing():
+def test_concatenation_ignores_empty_vectors():
     found = []
     for t in (gradus, torch):
         nothing, m = t.tensor([]), t.ones(2, 3, requires_grad=True)
@@ -331,7 +331,7 @@ def test_collecting_begins_with_nothing():
 
 
 @needs_torch
-def test_one_boolean_chooses_all_or_nothing():
+def test_a_boolean_index_selects_all_or_nothing():
     found = []
     for t in (gradus, torch):
         m, values = t.arange(6.0).reshape(2, 3), []
@@ -353,7 +353,7 @@ def test_one_boolean_chooses_all_or_nothing():
 
 
 @needs_torch
-def test_numbers_are_gathered_and_scattered_as_vectors():
+def test_scalars_are_gathered_and_scattered_as_vectors():
     found = []
     for t in (gradus, torch):
         x, v, zero = t.tensor(2.0), t.arange(3.0), t.tensor(0)
@@ -366,7 +366,7 @@ def test_numbers_are_gathered_and_scattered_as_vectors():
 
 
 @needs_torch
-def test_few_elements_are_added_and_counted_in_turn():
+def test_scatter_add_and_bincount_of_few_elements():
     found = []
     for t in (gradus, torch):
         ids, values = t.tensor([[0, 1, 1], [2, 2, 2]]), []
@@ -386,7 +386,7 @@ def test_few_elements_are_added_and_counted_in_turn():
 
 
 @needs_torch
-def test_medians_of_what_is_there_along_axes():
+def test_nanmedian_along_axes():
     x = np.array([[1.0, math.nan, 3.0, 2.0], [math.nan] * 4, [5.0, 4.0, math.nan, math.nan]])
     for call in (lambda t, x: t.nanmedian(x), lambda t, x: t.nanmedian(x, 1).values, lambda t, x: t.nanmedian(x, dim=0, keepdim=True).values,
                  lambda t, x: x.nanmedian(1, keepdim=True).values, lambda t, x: t.nanmedian(x, axis=-1).indices[::2]):
@@ -410,7 +410,7 @@ ALONG = {
 
 @pytest.mark.parametrize("name", ALONG)
 @needs_torch
-def test_a_number_is_a_line_of_one(name):
+def test_scalars_along_an_axis(name):
     for number in (3.0, float("nan")):
         ours, theirs = (ALONG[name](t, t.tensor(number)) for t in (gradus, torch))
         for a, b in zip(*((r,) if hasattr(r, "numpy") else tuple(r) for r in (ours, theirs))):
@@ -418,7 +418,7 @@ def test_a_number_is_a_line_of_one(name):
             np.testing.assert_array_equal(a.numpy(), b.numpy())
 
 
-def test_the_median_of_what_is_no_number():
+def test_the_median_of_nan():
     x = gradus.tensor([[1.0, 5.0, 3.0], [2.0, math.nan, 1.0]])
     values, places = x.median(1)
     np.testing.assert_array_equal(values.numpy(), [3.0, math.nan])
@@ -433,13 +433,13 @@ def test_the_median_of_what_is_no_number():
         gradus.ones(0).median()
 
 
-def test_whole_numbers_evenly_spaced():
+def test_linspace_of_integers():
     for start, end, steps in ((0, 49, 50), (0, 100, 101), (-100, 100, 101), (7, -7, 15)):
         want = [start + (end - start) * i // (steps - 1) for i in range(steps)]
         assert gradus.linspace(start, end, steps, dtype=gradus.int64).tolist() == want
 
 
-def test_the_first_of_long_lines():
+def test_topk_of_long_rows():
     for n, k in ((20000, 2400), (70000, 8000), (70000, 69999)):
         for x in (np.arange(n, dtype=np.float32), np.random.default_rng(n).integers(0, 99, n)):
             values, places = gradus.tensor(x).topk(k)
@@ -506,7 +506,7 @@ def test_a_gradient_of_several_elements_says_what_to_pass():
 
 @needs_torch
 @pytest.mark.parametrize("function", [lambda t, x, v: t.searchsorted(x, v), lambda t, x, v: t.searchsorted(x, v, right=True), lambda t, x, v: t.bucketize(v, x)])
-def test_numbers_are_searched_in_the_dtype_of_the_boundaries(function):
+def test_searched_numbers_take_the_dtype_of_the_boundaries(function):
     for values, dtype, number in (([0.1, 0.2, 0.3], "float64", 0.2), ([0.1, 0.2, 0.3], "float32", 0.2), ([1, 2, 3], "int64", 1.5), ([1, 2, 3], "int32", 2), ([1.0, 2.0], "float64", 2)):
         ours, theirs = (function(t, t.tensor(values, dtype=getattr(t, dtype)), number) for t in (gradus, torch))
         assert ours.item() == theirs.item(), (values, dtype, number)

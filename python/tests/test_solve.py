@@ -39,7 +39,7 @@ def attempt(t, a, b, **options):
 @pytest.mark.parametrize("left", [True, False])
 @pytest.mark.parametrize("n", [3, 1, 0])
 @pytest.mark.parametrize("lead", LEADS, ids=str)
-def test_vectors_and_matrices_on_the_right(lead, n, left):
+def test_right_sides_of_vectors_and_matrices(lead, n, left):
     a, fitting = matrices(*lead, n, n), 0
     for shape in RIGHTS:
         b = np.random.default_rng(len(shape)).normal(size=shape)
@@ -53,7 +53,7 @@ def test_vectors_and_matrices_on_the_right(lead, n, left):
 
 
 @needs_torch
-def test_shapes_that_were_taken_otherwise():
+def test_as_many_matrices_as_rows():
     # As many matrices as rows: a right side of two axes is vectors; one more axis makes it matrices.
     a, b = matrices(3, 3, 3), np.random.default_rng(0).normal(size=(3, 3))
     assert tuple(gradus.linalg.solve(gradus.tensor(a), gradus.tensor(b)).shape) == (3, 3)
@@ -113,7 +113,7 @@ def test_solve_ex():
 @needs_torch
 @pytest.mark.parametrize("matrix, right", [((0, 0), (0, 2)), ((2, 0, 0), (2, 0, 3)), ((0, 3, 3), (0, 3, 2)), ((3, 3), (3, 0)), ((0, 3, 3), (3, 2))], ids=str)
 @pytest.mark.parametrize("left, adjoint", list(itertools.product([True, False], repeat=2)))
-def test_lu_solve_of_nothing(matrix, right, left, adjoint):
+def test_lu_solve_without_elements(matrix, right, left, adjoint):
     a, b = matrices(*matrix), np.zeros(right if left else (*right[:-2], right[-1], right[-2]))
     found = [t.linalg.lu_solve(*t.linalg.lu_factor(t.tensor(a)), t.tensor(b), left=left, adjoint=adjoint) for t in (gradus, torch)]
     same(*found)

@@ -67,7 +67,7 @@ def test_values_and_gradients(expression):
 
 @needs_torch
 @pytest.mark.parametrize("t", [gradus, torch])
-def test_what_a_sparse_tensor_is(t):
+def test_attributes(t):
     s = t.sparse_coo_tensor(INDICES, VALUES, (3, 4))
     assert s.is_sparse and not t.ones(2).is_sparse and str(s.layout).endswith("sparse_coo")
     assert tuple(s.shape) == (3, 4) and s.size(1) == 4 and s.dim() == 2 and s._nnz() == 5 and s.numel() == 12
@@ -134,7 +134,7 @@ def test_products_that_reduce_otherwise(reduce):
         gradus.sparse.mm(gradus.eye(2).to_sparse(), gradus.eye(2), "prod")
 
 
-def test_other_functions_say_to_dense():
+def test_errors_of_other_functions_name_to_dense():
     s = gradus.eye(2).to_sparse()
     with pytest.raises(RuntimeError, match="to_dense"):
         gradus.exp(s)

@@ -20,7 +20,7 @@ def generator():
     return module
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python does not know what native classes are called with")
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python cannot read the signatures of native classes")
 def test_stubs_are_up_to_date():
     stale = [path.name for path, text in generator().files().items() if not path.exists() or path.read_text() != text]
     assert not stale, f"run `python python/stubs.py`: {stale}"

@@ -335,7 +335,7 @@ def compare(a, b, where):
         assert a == b, f"{where}: {a!r}, not {b!r}"
 
 
-def test_a_condition_that_is_known():
+def test_cond_with_known_and_traced_conditions():
     assert gradus.cond(True, lambda x: x + 1, lambda x: x - 1, (gradus.tensor(1.0),)).item() == 2
     assert gradus.cond(False, lambda x: x + 1, lambda x: x - 1, gradus.tensor(1.0)).item() == 0
     both = gradus.jit(lambda p, x, y: gradus.cond(p, lambda a, b: a + b, lambda a, b: a * b, (x, y)))

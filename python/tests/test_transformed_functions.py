@@ -41,7 +41,7 @@ REFUSED = [case for case in CASES if case[1] and depends_on_data(*case[:2])]
 
 
 @pytest.mark.parametrize("text, inputs, options", REFUSED, ids=[case[0] for case in REFUSED])
-def test_what_depends_on_data_is_refused(text, inputs, options):
+def test_shapes_that_depend_on_data_are_refused(text, inputs, options):
     with pytest.raises(RuntimeError, match="trace"):
         gradus.jit(function(text, len(inputs)))(*tensors(gradus, inputs, grad=False))
 

@@ -152,7 +152,7 @@ def changes_by_name():
 
 
 @pytest.mark.parametrize("changes", [changes_of_net, changes_of_objects, changes_of_nests, changes_by_name])
-def test_everything_that_is_read_is_seen(changes):
+def test_changes_of_all_read_values_take_effect(changes):
     steps, x = changes(), gradus.ones(2)
     f = next(steps)
     compiled = gradus.jit(f)
@@ -164,7 +164,7 @@ def test_everything_that_is_read_is_seen(changes):
         assert compiled._programs == programs
 
 
-def test_hooks_that_come_and_go_are_seen():
+def test_added_and_removed_hooks_take_effect():
     w, x, factor = nn.Parameter(gradus.ones(2)), gradus.ones(2), 3.0
     step = gradus.jit(lambda x: (w * x).sum().backward())
     leaf = gradus.ones(2, requires_grad=True)
@@ -215,7 +215,7 @@ def test_hooks_after_accumulation_are_part_of_every_call():
         assert found == run(torch, False)
 
 
-def test_what_such_hooks_keep_is_there_after_the_call():
+def test_values_that_hooks_store_remain_after_the_call():
     kept, counted, x = [], [], gradus.ones(2, requires_grad=True)
     f = gradus.jit(lambda x: (x * 2).sum().backward())
     with x.register_post_accumulate_grad_hook(lambda p: kept.append(p.grad)):
@@ -229,7 +229,7 @@ def test_what_such_hooks_keep_is_there_after_the_call():
     assert counted == [1, 1, 1] and x.grad.tolist() == [6.0, 6.0]
 
 
-def test_what_objects_of_the_package_hold_is_seen():
+def test_changes_inside_objects_of_the_package_take_effect():
     plain, x = gradus.distributions.Normal(0.0, 1.0), gradus.tensor([0.5])
     outer = gradus.distributions.Independent(gradus.distributions.Normal(gradus.zeros(1), 1.0), 1)
     holder = Bare()
@@ -253,7 +253,7 @@ def test_what_objects_of_the_package_hold_is_seen():
         assert slope(x).tolist() == [k]
 
 
-def test_a_function_that_counts_is_traced_at_every_call_and_says_so():
+def test_a_function_that_counts_is_traced_at_every_call_with_a_warning():
     class Counting(nn.Module):
         def __init__(self):
             super().__init__()
@@ -277,7 +277,7 @@ def test_a_function_that_counts_is_traced_at_every_call_and_says_so():
         assert [g(x).item() for _ in range(3)] == [1.0, 2.0, 3.0]
 
 
-def test_what_is_remembered_once_makes_one_more_program():
+def test_a_filled_cache_makes_one_more_program():
     known, made = {}, []
 
     def table(n):
@@ -306,7 +306,7 @@ class Averaging(nn.Module):
         return x + self.mean
 
 
-def test_tensors_rebound_inside_are_as_outside():
+def test_tensors_assigned_inside_are_assigned_outside():
     plain, compiled = Averaging(), Averaging()
     f, states = gradus.jit(lambda x: compiled(x)), []
     for i in range(6):
@@ -328,7 +328,7 @@ def test_tensors_rebound_inside_are_as_outside():
     assert [add(gradus.ones(1)).item() for _ in range(4)] == [2.0, 4.0, 6.0, 8.0] and total.item() == 4.0
 
 
-def test_tensors_put_into_containers_are_there_after_the_call():
+def test_tensors_stored_in_containers_remain_after_the_call():
     kept, by_name, last, in_a_set = [], {"a": {}}, deque(maxlen=2), set()
 
     @gradus.jit
@@ -349,7 +349,7 @@ def test_tensors_put_into_containers_are_there_after_the_call():
     assert [y.item() for y in in_a_set] == [2.0]
 
 
-def test_arguments_that_are_one_tensor():
+def test_one_tensor_as_several_arguments():
     def f(x, y):
         x.add_(1)
         return y * 2
@@ -365,7 +365,7 @@ def test_arguments_that_are_one_tensor():
 
 @needs_torch
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "RMSprop"])
-def test_parameters_frozen_for_a_while(name):
+def test_parameters_frozen_temporarily(name):
     found = []
     for t, jit in ((torch, lambda f: f), (gradus, gradus.jit)):
         w, v = (t.nn.Parameter(t.tensor([0.5, -1.0, 2.0][i:] + [1.5][:i])) for i in (0, 1))
@@ -386,7 +386,7 @@ def test_parameters_frozen_for_a_while(name):
     np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
 
 
-def test_a_step_that_fails_does_not_count():
+def test_a_failed_step_does_not_count():
     w = nn.Parameter(gradus.ones(3))
     opt = optim.Adam([w], lr=0.1)
 

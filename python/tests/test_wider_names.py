@@ -375,7 +375,7 @@ def test_scripts(program):
 
 
 @pytest.mark.parametrize("set_", ["x.copy_(t)", "x.data = t", "x[:] = t", "x.data.copy_(t)", "y.data = t", "y.set_(t)", "x.detach().copy_(t)"])
-def test_what_is_set_from_an_array_is_a_copy(set_):
+def test_data_set_from_an_array_is_copied(set_):
     a = np.ones((2, 3), np.float32)
     x, y = gradus.nn.Parameter(gradus.zeros(2, 3)), gradus.nn.Parameter(gradus.zeros(5))
     with gradus.no_grad():
@@ -384,7 +384,7 @@ def test_what_is_set_from_an_array_is_a_copy(set_):
     assert (x if set_[0] == "x" else y).tolist() == [[1.0] * 3] * 2
 
 
-def test_transforms_that_are_called_at_once():
+def test_transforms_called_with_arguments():
     x = gradus.tensor([1.0, 2.0])
     assert gradus.jacobian(lambda x: x**2, x).tolist() == [[2.0, 0.0], [0.0, 4.0]]
     assert gradus.hessian(lambda x: (x**3).sum(), x).tolist() == [[6.0, 0.0], [0.0, 12.0]]

@@ -26,7 +26,7 @@ export default async function (plans) {
 }`
 const x = Array.from({ length: 100 }, (_, i) => i - 50)
 
-test('one program runs over chosen places, and repeats without new objects', { skip }, async () => {
+test('one program runs at any offsets of the heap, and repeats without new objects', { skip }, async () => {
   const result = await browser.run(module(`
     put([0, 0], Float32Array.from(plans.x))
     post({ c: 'load', program: 7, plan: plans.affine })
@@ -49,7 +49,7 @@ test('one program runs over chosen places, and repeats without new objects', { s
   assert.ok(result.limits.binding >= 128 << 20 && result.limits.bindings >= 8)
 })
 
-test('writes, copies, growth and own buffers keep their order', { skip }, async () => {
+test('writes, copies, growth and additional buffers keep their order', { skip }, async () => {
   const result = await browser.run(module(`
     post({ c: 'load', program: 1, plan: plans.inPlace })
     put([0, 0], new Float32Array([1, 2, 3, 4]))

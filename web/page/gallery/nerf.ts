@@ -59,7 +59,7 @@ export default training({
   },
   view(host) {
     const truth = el('canvas', { class: 'picture', role: 'img', 'aria-label': 'The picture to learn' })
-    const learnt = el('canvas', { class: 'picture', role: 'img', 'aria-label': 'The picture as the network has it' })
+    const learnt = el('canvas', { class: 'picture', role: 'img', 'aria-label': 'The picture that the network has learnt' })
     host.append(el('section', { class: 'panel' }, el('h2', null, 'Picture'), el('div', { class: 'maps' },
       el('figure', null, truth, el('figcaption', null, 'to learn')), el('figure', null, learnt, el('figcaption', null, 'learnt')))))
     pixels(truth, SIDE, SIDE, (x, y) => scene(place(x), place(y)).map((v) => 255 * v) as never)
