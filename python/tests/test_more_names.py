@@ -91,7 +91,7 @@ def test_negative_defaults_are_shown():
 
 
 #: Calls with NumPy's names of axis arguments, as functions and methods of a matrix.
-NUMPY_WORDS = """
+NUMPY_AXIS_NAMES = """
 sum(x, axis=1, keepdims=True) | mean(x, axis=0) | max(x, axis=1) | min(x, axis=0, keepdims=True) | argmax(x, axis=1) | argmin(x, axis=0, keepdims=True)
 std(x, axis=1) | var(x, axis=0, keepdims=True) | logsumexp(x, axis=1) | softmax(x, axis=0) | log_softmax(x, axis=1) | median(x, axis=1)
 cumsum(x, axis=0) | cumprod(x, axis=1) | cummax(x, axis=0) | cummin(x, axis=1) | logcumsumexp(x, axis=1) | sort(x, axis=0) | argsort(x, axis=0)
@@ -103,7 +103,7 @@ trapezoid(x, sort(x * x, 0)[0], dim=0) | cumulative_trapezoid(x, sort(x * x, 0)[
 
 
 @needs_torch
-@pytest.mark.parametrize("text", [t.strip() for t in NUMPY_WORDS.replace("\n", "|").split("|") if t.strip()])
+@pytest.mark.parametrize("text", [t.strip() for t in NUMPY_AXIS_NAMES.replace("\n", "|").split("|") if t.strip()])
 def test_numpy_names_of_axis_arguments(text):
     values = np.random.default_rng(3).standard_normal((4, 3))
     names = ("argsort", "sort", text.partition("(")[0])

@@ -90,13 +90,13 @@ class MixtureSameFamily(Distribution):
 
     support = property(lambda self: self.component_distribution.support)
 
-    def _shares(self):
+    def _mixture_weights(self):
         """Returns the mixture weights, with an axis of extent 1 for each event axis."""
         shares = self.mixture_distribution.probs
         return shares.reshape(*shares.shape, *[1] * len(self._event))
 
     def _weighted_sum(self, x):
-        return (self._shares() * x).sum(-1 - len(self._event))
+        return (self._mixture_weights() * x).sum(-1 - len(self._event))
 
     @property
     def mean(self):
