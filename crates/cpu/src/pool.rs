@@ -189,13 +189,13 @@ impl Team {
             left: Condvar::new(),
             prefetcher: prefetcher.clone(),
         });
-        let hire = |index: usize| {
+        let spawn_worker = |index: usize| {
             let (shared, asleep) = (shared.clone(), Arc::new(AtomicBool::new(false)));
             let flag = asleep.clone();
             let builder = std::thread::Builder::new().name(format!("gradus-{index}"));
             builder.spawn(move || shared.work(&flag)).ok().map(|thread| Worker { thread, asleep })
         };
-        let workers = (1..threads).map_while(hire).collect();
+        let workers = (1..threads).map_while(spawn_worker).collect();
         Team { shared, workers }
     }
 

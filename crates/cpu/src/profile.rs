@@ -27,7 +27,7 @@ pub const PROFILE: Profile = Profile {
         rows: 64,
         shared: Some(1 << 22),
     }),
-    // A vector of 64 bytes is not filled by fewer elements of any dtype.
+    // 64 elements of the narrowest dtype, of one byte each, fill one vector.
     loops: Loops { small: 64 },
     // Temporaries start at cache lines.
     memory: Memory { align: 64, page: usize::MAX, most: size::MAX_BYTES },

@@ -26,7 +26,7 @@ pub(super) static KERNELS: Kernels<bf16> = Kernels {
 
 /// The tile configuration: bytes per row and number of rows of each register.
 #[repr(C, align(64))]
-struct Shape {
+struct TileConfig {
     palette: u8,
     start: u8,
     reserved: [u8; 14],
@@ -35,7 +35,7 @@ struct Shape {
 }
 
 /// All eight registers have 16 rows of 64 bytes.
-static FULL_TILES: Shape = {
+static FULL_TILES: TileConfig = {
     let (mut bytes, mut rows) = ([0; 16], [0; 16]);
     let mut register = 0;
     while register < 8 {
@@ -43,7 +43,7 @@ static FULL_TILES: Shape = {
         rows[register] = 16;
         register += 1;
     }
-    Shape { palette: 1, start: 0, reserved: [0; 14], bytes, rows }
+    TileConfig { palette: 1, start: 0, reserved: [0; 14], bytes, rows }
 };
 
 /// Configures the registers as full tiles.

@@ -63,7 +63,7 @@ impl Plan {
         let stream = direct_b && k * n * size_of::<T>() > STREAMED;
         let steps = match (dot, stream) {
             (true, _) => 4096,
-            // B is read only once. If complete rows are read, that is at the speed of memory.
+            // A streamed B is read only once, at the full memory bandwidth if complete rows are read.
             (false, true) => STREAM,
             (false, false) => COLUMN / size_of::<T>(),
         };
@@ -89,12 +89,12 @@ impl Plan {
         // Blocks of a streamed B have complete rows of B, or large parts of them.
         let narrowest = if stream { 4 * unit_n } else { unit_n };
         while down * across < tasks {
-            let (flatter, narrower) = (rows > 4 * unit_m, cols > narrowest);
-            // Narrower blocks read A one more time, lower blocks read B one more time.
-            let cheaper = n * down < m * across;
-            if flatter && (cheaper || !narrower) {
+            let (can_split_rows, can_split_cols) = (rows > 4 * unit_m, cols > narrowest);
+            // Twice as many blocks down read B `down` more times; twice as many across read A `across` more times.
+            let splitting_rows_is_cheaper = n * down < m * across;
+            if can_split_rows && (splitting_rows_is_cheaper || !can_split_cols) {
                 down *= 2;
-            } else if narrower {
+            } else if can_split_cols {
                 across *= 2;
             } else {
                 break;

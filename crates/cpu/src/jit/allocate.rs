@@ -113,7 +113,7 @@ impl<M: Machine> Body<M> {
     }
 
     /// Frees the registers of values whose last use is this step, so that the result may reuse them.
-    fn end(&mut self, e: &Emitter<'_, M>, step: &Step) {
+    fn free_last_uses(&mut self, e: &Emitter<'_, M>, step: &Step) {
         for n in e.uses(step).iter().filter_map(Arg::node) {
             if self.last.get(&n) == Some(&self.now)
                 && let Some(r) = self.registers.remove(&n)
@@ -180,7 +180,7 @@ impl<M: Machine> Body<M> {
                 let from = self.reg(e, Arg::Node(n));
                 let to = e.elements_at(e.lowered.sizes.len() + buffer, self.copy);
                 M::store(&mut e.asm, from, to, self.lanes);
-                self.end(e, step);
+                self.free_last_uses(e, step);
             }
             Step::Recall(n, buffer) => {
                 let to = self.fresh();
@@ -195,14 +195,14 @@ impl<M: Machine> Body<M> {
                     let spare = self.spare(M::SPARE.1);
                     M::fold(&mut e.asm, fold, to, x, &spare, self.lanes);
                 }
-                self.end(e, step);
+                self.free_last_uses(e, step);
             }
             Step::Store(i) => self.store(e, step, i),
             Step::Save(n) => {
                 let from = self.reg(e, Arg::Node(n));
                 let to = e.slot(n);
                 M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Bytes(to), None);
-                self.end(e, step);
+                self.free_last_uses(e, step);
             }
         }
     }
@@ -236,7 +236,7 @@ impl<M: Machine> Body<M> {
                 }
             }
         }
-        self.end(e, step);
+        self.free_last_uses(e, step);
     }
 
     fn compute(&mut self, e: &mut Emitter<'_, M>, step: &Step, n: usize) {
@@ -262,21 +262,21 @@ impl<M: Machine> Body<M> {
                     [ADD, MUL, AND, OR, XOR, ADD_INT].contains(&form) && self.register_of(args[0]).is_none();
                 let (a, b) = if swaps { (args[1], args[0]) } else { (args[0], args[1]) };
                 let (a, b) = (self.reg(e, a), self.rm(e, b));
-                self.end(e, step);
+                self.free_last_uses(e, step);
                 let to = self.fresh();
                 M::op(&mut e.asm, form, to, a, b, imm);
                 to
             }
             Action::Unary(form, imm) => {
                 let x = self.rm(e, args[0]);
-                self.end(e, step);
+                self.free_last_uses(e, step);
                 let to = self.fresh();
                 M::op(&mut e.asm, form, to, 0, x, imm);
                 to
             }
             Action::Shift(which, by) => {
                 let x = self.reg(e, args[0]);
-                self.end(e, step);
+                self.free_last_uses(e, step);
                 let to = self.fresh();
                 M::op(&mut e.asm, SHIFT, which, to, Rm::Reg(x), Some(by));
                 to
@@ -286,19 +286,19 @@ impl<M: Machine> Body<M> {
                 let (b, to) = (self.reg(e, args[1]), self.owned(e, args[0]));
                 let c = self.rm(e, args[2]);
                 M::op(&mut e.asm, TERNARY, to, b, c, Some(table));
-                self.end(e, step);
+                self.free_last_uses(e, step);
                 to
             }
             Action::Compare(how) => {
                 let (a, b) = (self.reg(e, args[0]), self.rm(e, args[1]));
-                self.end(e, step);
+                self.free_last_uses(e, step);
                 let to = self.fresh_mask();
                 M::compare(&mut e.asm, to, a, b, how);
                 to
             }
             Action::Blend => {
                 let (mask, no, yes) = (self.mask(args[0]), self.reg(e, args[2]), self.rm(e, args[1]));
-                self.end(e, step);
+                self.free_last_uses(e, step);
                 let to = self.fresh();
                 M::blend(&mut e.asm, to, mask, yes, no);
                 to
@@ -306,12 +306,12 @@ impl<M: Machine> Body<M> {
             Action::Far(far) => {
                 let (x, to, mask) = (self.reg(e, args[0]), self.owned(e, args[1]), self.mask(args[2]));
                 e.far(far, mask, x, to);
-                self.end(e, step);
+                self.free_last_uses(e, step);
                 to
             }
             Action::Logic(logic) => {
                 let (a, b) = (self.mask(args[0]), self.mask(args[args.len() - 1]));
-                self.end(e, step);
+                self.free_last_uses(e, step);
                 let to = self.fresh_mask();
                 M::logic(&mut e.asm, logic, to, a, b);
                 to
@@ -343,14 +343,14 @@ impl<M: Machine> Body<M> {
                 let (to, second) = (self.owned(e, factor), self.reg(e, other));
                 let third = self.rm(e, c);
                 M::op(&mut e.asm, FMA_213, to, second, third, None);
-                self.end(e, step);
+                self.free_last_uses(e, step);
                 to
             }
             None => {
                 let (to, second) = (self.owned(e, c), self.reg(e, other));
                 let third = self.rm(e, b);
                 M::op(&mut e.asm, FMA_231, to, second, third, None);
-                self.end(e, step);
+                self.free_last_uses(e, step);
                 to
             }
         }

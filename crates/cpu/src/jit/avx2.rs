@@ -98,7 +98,7 @@ impl Machine for Avx2 {
         vector(asm, true, form, to, a, b, imm);
     }
 
-    fn rest(asm: &mut Assembler) {
+    fn set_rest(asm: &mut Assembler) {
         vector(asm, false, FROM_GENERAL, REST, 0, Rm::Reg(RDX.0), None);
         vector(asm, true, SPLAT_INT, REST, 0, Rm::Reg(REST), None);
         vector(asm, true, MORE_INT, REST, REST, Rm::Bytes(Mem::LaneNumbers), None);

@@ -73,7 +73,7 @@ impl Machine for Avx512 {
     }
 
     /// Overwrites `RSI`. Needs BMI2, which every processor with AVX2 has.
-    fn rest(asm: &mut Assembler) {
+    fn set_rest(asm: &mut Assembler) {
         asm.raw(&[0xbe, 0xff, 0xff, 0xff, 0xff]); // mov esi, -1
         asm.raw(&[0xc4, 0xe2, 0x68, 0xf5, 0xf6]); // bzhi esi, esi, edx
         asm.raw(&[0xc5, 0xf8, 0x92, 0xce]); // kmovw k1, esi

@@ -72,7 +72,7 @@ impl Columns {
                 let x = splitter.import(&mut all, inst.args[0]);
                 let access = all.array(group);
                 let sum = all.push(Operation::Load(access.clone()), vec![], inst.dtype);
-                let op = pointwise::find(name(combine)?)?;
+                let op = pointwise::find(loop_name(combine)?)?;
                 let value = all.push(Operation::Scalar(Scalar::Pointwise(op)), vec![sum, x], inst.dtype);
                 all.kernel.stores.push(Store { value, access });
             }
@@ -194,7 +194,7 @@ impl Columns {
             unsafe {
                 stage.code.block(table, (outer * self.reduced + row, rows), lanes, scratch);
                 for &(combine, group, total) in &stage.folds {
-                    let add = name(combine).and_then(|name| vector::loops::<f32>().binary(name));
+                    let add = loop_name(combine).and_then(|name| vector::loops::<f32>().binary(name));
                     add.into_iter().for_each(|f| (f.vv)(array(total), array(group), array(total), n));
                 }
             }
@@ -203,7 +203,7 @@ impl Columns {
     }
 }
 
-fn name(combine: Combine) -> Option<&'static str> {
+fn loop_name(combine: Combine) -> Option<&'static str> {
     match combine {
         Combine::Sum => Some("add"),
         Combine::Max => Some("maximum"),

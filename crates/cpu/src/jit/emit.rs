@@ -39,6 +39,7 @@ impl Table {
         (2 * unroll - 1, 2 * unroll)
     }
 
+    /// Returns the word with the address of an access.
     pub(super) fn pointer(self, access: usize) -> usize {
         2 * self.folded + 1 + access
     }
@@ -256,7 +257,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
         let mut ends = Vec::new();
         for c in 0..unroll {
             ends.push(self.asm.jump(NOT_GREATER));
-            M::rest(&mut self.asm);
+            M::set_rest(&mut self.asm);
             copy(self, c, Lanes::Rest);
             self.asm.add_number(RDX, -(M::LANES as i32));
         }

@@ -242,7 +242,7 @@ impl Assembler {
 
     /// Appends a routine that calls a function of two vectors. `save` copies all vectors to `bytes` bytes of memory at
     /// `RSP`, and `restore` copies them back. `RSI` and `RDX` are the offsets of the two vectors in this memory. The
-    /// routine changes only the second of them, and preserves all other registers.
+    /// routine changes the second vector, `RSI` and `RDX`, and preserves all other registers.
     pub(super) fn routine(
         &mut self,
         function: usize,
@@ -250,8 +250,8 @@ impl Assembler {
         save: impl Fn(&mut Assembler),
         restore: impl Fn(&mut Assembler),
     ) {
-        const OURS: [Gpr; 8] = [RAX, RCX, RDI, Gpr(8), Gpr(9), Gpr(10), Gpr(11), RBP];
-        OURS.iter().for_each(|r| self.push(*r));
+        const PRESERVED: [Gpr; 8] = [RAX, RCX, RDI, Gpr(8), Gpr(9), Gpr(10), Gpr(11), RBP];
+        PRESERVED.iter().for_each(|r| self.push(*r));
         self.raw(&[0x48, 0x89, 0xe5]); // mov rbp, rsp
         self.raw(&[0x48, 0x81, 0xec]); // sub rsp, …
         self.raw(&bytes.to_le_bytes());
@@ -265,7 +265,7 @@ impl Assembler {
         self.raw(&[0xff, 0xd0]); // call rax
         restore(self);
         self.raw(&[0x48, 0x89, 0xec]); // mov rsp, rbp
-        OURS.iter().rev().for_each(|r| self.pop(*r));
+        PRESERVED.iter().rev().for_each(|r| self.pop(*r));
         self.raw(&[0xc3]); // ret
     }
 

@@ -12,7 +12,7 @@ pub(super) const ACCUMULATORS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Lanes {
     All,
-    /// The first lanes. Their number is that set by [`Machine::rest`].
+    /// The first lanes. Their number is that set by [`Machine::set_rest`].
     Rest,
 }
 
@@ -49,7 +49,7 @@ pub(super) trait Machine {
     /// operand.
     fn op(asm: &mut Assembler, form: Form, to: u8, a: u8, b: Rm, imm: Option<u8>);
     /// Writes code that sets the number of existing lanes of partial vectors to the number in `RDX`.
-    fn rest(asm: &mut Assembler);
+    fn set_rest(asm: &mut Assembler);
     /// Loads elements; missing lanes are zero.
     fn load(asm: &mut Assembler, to: u8, from: Mem, lanes: Lanes);
     /// Stores elements.

@@ -1,7 +1,7 @@
 //! Computes convolutions as products of the window with patches of the operand, for each image and group.
 //! Chooses between products of packed patches, sums of shifted products (`shifted.rs`) and direct sums (`thin.rs`).
 
-use super::patches::{Packable, Patches, Starts, steps};
+use super::patches::{Packable, Patches, Starts, depth_offsets};
 use super::spread::{Axis, spread, spread_axes};
 use super::{Call, shifted, thin};
 use crate::elements::Elements;
@@ -100,7 +100,7 @@ impl Shape {
             (&call.operand_type(0).shape, &call.operand_type(1).shape, &call.routine.results[0].shape);
         let axis = |i: usize| Axis {
             extent: x[3 + i],
-            step: x[4 + i..].iter().product(),
+            memory_stride: x[4 + i..].iter().product(),
             window: w[3 + i],
             positions: y[3 + i],
             stride: window.stride[i] as i64,
@@ -190,9 +190,19 @@ unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
         return;
     }
     let s = original.spread();
-    let (steps, starts) = (steps(s.channels, s.space, &s.axes), Starts::new(&s.axes));
-    let run = s.axes.last().map_or(1, |a| if a.dilation as usize * a.step == 1 { a.window } else { 1 });
-    let run = Run { call, original: &original, s: &s, steps: &steps, run, starts: &starts, w, out };
+    let (depth_offsets, starts) = (depth_offsets(s.channels, s.space, &s.axes), Starts::new(&s.axes));
+    let run =
+        s.axes.last().map_or(1, |a| if a.dilation as usize * a.memory_stride == 1 { a.window } else { 1 });
+    let run = Convolution {
+        call,
+        original: &original,
+        s: &s,
+        depth_offsets: &depth_offsets,
+        run,
+        starts: &starts,
+        w,
+        out,
+    };
     // SAFETY: the caller guarantees operands and a result of these shapes, and that no other thread accesses
     // the result.
     unsafe {
@@ -205,19 +215,19 @@ unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
 }
 
 /// The operands, tables and result of one convolution.
-struct Run<'a, T> {
+struct Convolution<'a, T> {
     call: &'a Call<'a>,
     /// The extents of the operand as given, and in `s` those with explicit zeros around and between its elements.
     original: &'a Shape,
     s: &'a Shape,
-    steps: &'a [usize],
+    depth_offsets: &'a [usize],
     run: usize,
     starts: &'a Starts,
     w: &'a [T],
     out: Elements<T>,
 }
 
-impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
+impl<T: Real<Sum = T> + thin::Number + Packable> Convolution<'_, T> {
     /// Returns the windows of a group.
     fn windows(&self, g: usize) -> &[T] {
         &self.w[g * self.s.outputs * self.s.channels * self.s.window..]
@@ -233,7 +243,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
 
     /// Computes one product per group, with the output positions of all images as its columns.
     unsafe fn merged(&self, x: &[T]) {
-        let (&Run { call, s, steps, run, starts, out, .. }, original) = (self, self.original);
+        let (&Convolution { call, s, depth_offsets, run, starts, out, .. }, original) = (self, self.original);
         let (image, columns, result) =
             (s.groups * s.channels * s.space, s.images * s.positions, s.outputs * s.positions);
         let scratch;
@@ -252,8 +262,13 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
         let one = |g: usize| {
             let sums = Scratch::take::<T>(s.outputs * columns);
             let sums = Elements(sums.as_ptr::<T>());
-            let patches =
-                Patches { x: &x[(g * s.channels * s.space).min(x.len())..], image, steps, run, starts };
+            let patches = Patches {
+                x: &x[(g * s.channels * s.space).min(x.len())..],
+                image,
+                depth_offsets,
+                run,
+                starts,
+            };
             let whole = Strided { data: patches.x.as_ptr(), batch: 0, lane: image as isize, depth: 1 };
             let b = if s.covers_operand() { Operand::Strided(whole) } else { Operand::Packed(&patches) };
             // SAFETY: the operands have these elements, and the sums belong to this group.
@@ -274,7 +289,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
     /// Computes one product per image and group, with all positions of the window as rows, and adds the parts of the
     /// product at their output positions.
     unsafe fn shifted(&self, x: &[T]) {
-        let (&Run { call, out, .. }, s) = (self, self.original);
+        let (&Convolution { call, out, .. }, s) = (self, self.original);
         let (image, result) = (s.channels * s.space, s.outputs * s.positions);
         let each = s.outputs * s.channels * s.window;
         let transposed = Scratch::take::<T>(s.groups * each);
@@ -317,7 +332,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
 
     /// Computes one product per image and group.
     unsafe fn images(&self, x: &[T]) {
-        let (&Run { call, s, steps, run, starts, out, .. }, original) = (self, self.original);
+        let (&Convolution { call, s, depth_offsets, run, starts, out, .. }, original) = (self, self.original);
         let (image, result) = (s.channels * s.space, s.outputs * s.positions);
         let one = |at: usize| {
             let scratch;
@@ -330,7 +345,8 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
                 self.spread(x, at * s.channels..(at + 1) * s.channels, own);
                 own
             };
-            let (patches, windows) = (Patches { x, image, steps, run, starts }, self.windows(at % s.groups));
+            let (patches, windows) =
+                (Patches { x, image, depth_offsets, run, starts }, self.windows(at % s.groups));
             if s.is_thin() {
                 // SAFETY: the result of an image and group belongs to this task.
                 return thin::convolve(&patches, windows, unsafe { out.slice(at * result, result) });

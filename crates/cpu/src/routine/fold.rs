@@ -25,9 +25,9 @@ unsafe fn sums<T: Element>(call: &Call<'_>, window: &Window) {
     let whole: usize = to[..lead].iter().product();
     // The start of each window, and the offsets of the elements in a window, which are equal for every channel.
     let own = to.strides();
-    let steps = |by: &[usize]| (0..n).map(|i| (own[lead + i] * by[i]) as i64).collect::<Vec<i64>>();
-    let starts: Vec<i64> = Offsets::new(&from[lead..lead + n], &steps(&window.stride), 0).collect();
-    let offsets: Vec<i64> = Offsets::new(&from[lead + n..], &steps(&window.window_dilation), 0).collect();
+    let strides = |by: &[usize]| (0..n).map(|i| (own[lead + i] * by[i]) as i64).collect::<Vec<i64>>();
+    let starts: Vec<i64> = Offsets::new(&from[lead..lead + n], &strides(&window.stride), 0).collect();
+    let offsets: Vec<i64> = Offsets::new(&from[lead + n..], &strides(&window.window_dilation), 0).collect();
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let out = call.result::<T>(0);

@@ -115,13 +115,15 @@ pub(super) unsafe fn scatter(call: &Call<'_>, axis: usize, combine: Option<Combi
     unsafe {
         with_element!(call.operand_type(0).dtype,
             T => match combine {
-                None => write::<T>(call, axis, &index, |_, u| u),
-                Some(Combine::Sum) => write::<T>(call, axis, &index, |a, b| Combined::combine(Combine::Sum, a, b)),
-                Some(c) => write::<T>(call, axis, &index, |a, b| Combined::combine(c, a, b)),
+                None => scatter_slices::<T>(call, axis, &index, |_, u| u),
+                Some(Combine::Sum) => {
+                    scatter_slices::<T>(call, axis, &index, |a, b| Combined::combine(Combine::Sum, a, b))
+                }
+                Some(c) => scatter_slices::<T>(call, axis, &index, |a, b| Combined::combine(c, a, b)),
             },
             Z => match combine {
-                None => write::<Z>(call, axis, &index, |_, u| u),
-                Some(c) => write::<Z>(call, axis, &index, |a, b| Combined::combine(c, a, b)),
+                None => scatter_slices::<Z>(call, axis, &index, |_, u| u),
+                Some(c) => scatter_slices::<Z>(call, axis, &index, |a, b| Combined::combine(c, a, b)),
             }
         );
     }
@@ -133,7 +135,7 @@ const NONE: u32 = u32::MAX;
 /// Number of elements of a slice that are combined together.
 const BLOCK: usize = 64;
 
-/// If there is at least one update for this number of elements, [`write_each`] scatters single elements span by span.
+/// If there is at least one update for this number of elements, [`scatter_elements`] scatters single elements span by span.
 const MAX_ELEMENTS_PER_UPDATE: usize = 8;
 /// Number of elements in a span, which one task accumulates in a buffer of the carrier type.
 const SPAN: usize = 1 << 15;
@@ -142,7 +144,7 @@ const PIECE: usize = 1 << 14;
 const PIECES: usize = 64;
 
 /// Scatters single elements. Combines one span of elements at a time with all updates of the span, in order.
-unsafe fn write_each<T: Element>(
+unsafe fn scatter_elements<T: Element>(
     call: &Call<'_>,
     index: &[i64],
     combine: impl Fn(T::Carrier, T::Carrier) -> T::Carrier + Sync,
@@ -152,7 +154,7 @@ unsafe fn write_each<T: Element>(
     // SAFETY: `T` is the element type of the operand's dtype.
     let updates = unsafe { call.operand::<T>(2) };
     let spans = n.div_ceil(SPAN);
-    let (starts, order) = by_span(call, index, spans);
+    let (starts, order) = sort_by_span(call, index, spans);
     call.parts(spans, SPAN * size_of::<T::Carrier>(), |from, to| {
         let mut sums: Vec<T::Carrier> = std::iter::repeat_n(T::Carrier::default(), SPAN).collect();
         for span in from..to {
@@ -180,7 +182,7 @@ unsafe fn write_each<T: Element>(
 
 /// Sorts updates by span with a stable sort. Returns the position of the first update of each span in sorted order,
 /// then the number of updates; and the sorted updates, or `None` if the order does not change.
-fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<Vec<u32>>) {
+fn sort_by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<Vec<u32>>) {
     // The number of pieces is bounded, because each has a counter for every span.
     let piece = PIECE.max(index.len().div_ceil(PIECES));
     let pieces: Vec<&[i64]> = index.chunks(piece).collect();
@@ -232,7 +234,7 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
 
 /// Copies the base, then combines each slice with its updates, in order. The task that owns the first update of a slice
 /// combines all updates of the slice, so that the result does not depend on the division into tasks.
-unsafe fn write<T: Element>(
+unsafe fn scatter_slices<T: Element>(
     call: &Call<'_>,
     axis: usize,
     index: &[i64],
@@ -242,7 +244,7 @@ unsafe fn write<T: Element>(
     if rows * width == 1 && index.len() >= n / MAX_ELEMENTS_PER_UPDATE {
         // SAFETY: the caller guarantees that `T` is the element type and that no other thread accesses the
         // result.
-        return unsafe { write_each::<T>(call, index, combine) };
+        return unsafe { scatter_elements::<T>(call, index, combine) };
     }
     // Lists of updates: the first update of each slice, and after each update the next one of the same slice.
     let (mut first, mut next) = (vec![NONE; n], vec![NONE; index.len()]);

@@ -65,11 +65,15 @@ unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, 
         return call.parts(rows.div_ceil(CONSECUTIVE), CONSECUTIVE * n * size_of::<T>(), |from, to| {
             for first in (from * CONSECUTIVE..rows.min(to * CONSECUTIVE)).step_by(CONSECUTIVE) {
                 let lines = CONSECUTIVE.min(rows - first);
-                let walk = if lines == CONSECUTIVE { walk::<T, CONSECUTIVE> } else { walk::<T, 1> };
+                let cumulate_some = if lines == CONSECUTIVE {
+                    cumulate_lines::<T, CONSECUTIVE>
+                } else {
+                    cumulate_lines::<T, 1>
+                };
                 let count = if lines == CONSECUTIVE { 1 } else { lines };
                 for line in first..first + count {
                     // SAFETY: the lines exist, and belong to this task.
-                    unsafe { walk(combine, x, out, line * n, n, reverse) };
+                    unsafe { cumulate_some(combine, x, out, line * n, n, reverse) };
                 }
             }
         });
@@ -93,7 +97,7 @@ unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, 
 /// # Safety
 /// The lines exist, and no other thread accesses those of the result.
 #[inline(always)]
-unsafe fn walk<T: Element, const N: usize>(
+unsafe fn cumulate_lines<T: Element, const N: usize>(
     combine: Combine,
     x: &[T],
     out: Elements<T>,
@@ -138,8 +142,8 @@ pub(super) unsafe fn arg_reduce(call: &Call<'_>, largest: bool, axis: usize) -> 
     Ok(true)
 }
 
-/// Finds the first position of the extreme along each line of the last axis. First computes the extreme by a vectorized loop,
-/// then searches it.
+/// Finds the first position of the extreme along each line of the last axis. Computes the extreme by a vectorized loop,
+/// then searches for it.
 unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
     call: &Call<'_>,
     largest: bool,

@@ -60,7 +60,7 @@ pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> 
     };
     let done = match done {
         // SAFETY: the caller guarantees buffers of the stated sizes, which no other thread accesses.
-        Ok(false) => unsafe { by_reference(routine, memory) },
+        Ok(false) => unsafe { run_reference(routine, memory) },
         done => done.map(|_| ()),
     };
     let named = |e: Error| {
@@ -70,7 +70,7 @@ pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> 
     done.map_err(named)
 }
 
-unsafe fn by_reference(routine: &Routine, memory: Memory<'_>) -> Result<()> {
+unsafe fn run_reference(routine: &Routine, memory: Memory<'_>) -> Result<()> {
     let read = |(b, aval): (&usize, &Aval)| {
         // SAFETY: the caller guarantees the buffer of this operand.
         unsafe { from_memory(aval, memory.0[*b]) }

@@ -15,7 +15,7 @@ pub(super) struct Patches<'a, T> {
     /// Stride between images.
     pub(super) image: usize,
     /// Offset of each entry along the depth.
-    pub(super) steps: &'a [usize],
+    pub(super) depth_offsets: &'a [usize],
     /// Number of consecutive depth entries whose offsets increase by one.
     pub(super) run: usize,
     /// The starts of the patches of an image.
@@ -38,8 +38,8 @@ fn distances(axes: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
 }
 
 /// Returns the offset of each entry along the depth; `space` is the number of elements of a channel.
-pub(super) fn steps(channels: usize, space: usize, axes: &[Axis]) -> Vec<usize> {
-    let window = axes.iter().map(|a| (a.window, a.dilation as usize * a.step));
+pub(super) fn depth_offsets(channels: usize, space: usize, axes: &[Axis]) -> Vec<usize> {
+    let window = axes.iter().map(|a| (a.window, a.dilation as usize * a.memory_stride));
     distances([(channels, space)].into_iter().chain(window))
 }
 
@@ -48,7 +48,7 @@ impl Starts {
         let Some((last, outer)) = axes.split_last() else {
             return Starts { rows: vec![0], row: 1, stride: 1 };
         };
-        let rows = distances(outer.iter().map(|a| (a.positions, a.stride as usize * a.step)));
+        let rows = distances(outer.iter().map(|a| (a.positions, a.stride as usize * a.memory_stride)));
         Starts { rows, row: last.positions, stride: last.stride as usize }
     }
 
@@ -100,8 +100,8 @@ impl<T: Packable> Patches<'_, T> {
     #[inline(always)]
     unsafe fn pack_transposed(&self, panel: Panel, out: &mut [T]) {
         let Panel { width, lanes, .. } = panel;
-        let steps = &self.steps[panel.depth..panel.depth + panel.steps];
-        let (out, side) = (&mut out[..steps.len() * width], T::SIDE);
+        let depth_offsets = &self.depth_offsets[panel.depth..panel.depth + panel.steps];
+        let (out, side) = (&mut out[..depth_offsets.len() * width], T::SIDE);
         let full = lanes / side * side;
         for first in (0..full).step_by(side) {
             let mut from = [0; MAX_ROWS];
@@ -110,29 +110,30 @@ impl<T: Packable> Patches<'_, T> {
             }
             let furthest = from[..side].iter().copied().max().unwrap_or(0);
             let mut p = 0;
-            while p < steps.len() {
-                let whole = p + side <= steps.len() && steps[p + side - 1] == steps[p] + side - 1;
-                if whole && furthest + steps[p] + side <= self.x.len() {
+            while p < depth_offsets.len() {
+                let whole = p + side <= depth_offsets.len()
+                    && depth_offsets[p + side - 1] == depth_offsets[p] + side - 1;
+                if whole && furthest + depth_offsets[p] + side <= self.x.len() {
                     // SAFETY: the caller guarantees AVX2 or NEON; the check above has verified that all rows of the
                     // block are within `x`, and the destination is within `out`.
                     unsafe {
                         let mut rows = [self.x.as_ptr(); MAX_ROWS];
                         for (row, at) in rows.iter_mut().zip(from) {
-                            *row = self.x.as_ptr().wrapping_add(at + steps[p]);
+                            *row = self.x.as_ptr().wrapping_add(at + depth_offsets[p]);
                         }
                         T::transpose(&rows, out.as_mut_ptr().add(p * width + first), width);
                     }
                     p += side;
                 } else {
-                    (0..side).for_each(|l| out[p * width + first + l] = self.x[from[l] + steps[p]]);
+                    (0..side).for_each(|l| out[p * width + first + l] = self.x[from[l] + depth_offsets[p]]);
                     p += 1;
                 }
             }
         }
         for lane in full..lanes {
             let from = &self.x[self.start(panel.lane + lane)..];
-            for (to, step) in out.chunks_exact_mut(width).zip(steps) {
-                to[lane] = from[*step];
+            for (to, offset) in out.chunks_exact_mut(width).zip(depth_offsets) {
+                to[lane] = from[*offset];
             }
         }
         zero_missing_lanes(out, width, lanes);
@@ -141,7 +142,7 @@ impl<T: Packable> Patches<'_, T> {
     #[inline(always)]
     fn pack_any(&self, panel: Panel, out: &mut [T]) {
         let (Panel { width, lanes, .. }, starts) = (panel, self.starts);
-        let steps = &self.steps[panel.depth..panel.depth + panel.steps];
+        let depth_offsets = &self.depth_offsets[panel.depth..panel.depth + panel.steps];
         let positions = starts.rows.len() * starts.row;
         let mut lane = 0;
         while lane < lanes {
@@ -149,10 +150,10 @@ impl<T: Packable> Patches<'_, T> {
             let (image, row, position) = (at / positions, at % positions / starts.row, at % starts.row);
             let from = image * self.image + starts.rows[row] + position * starts.stride;
             let count = (starts.row - position).min(lanes - lane);
-            let rows = Rows { x: &self.x[from..], steps, width, count, stride: starts.stride };
+            let rows = Rows { x: &self.x[from..], depth_offsets, width, count, stride: starts.stride };
             // May copy more than `count` lanes if source and destination have that many: later copies overwrite the
             // additional lanes.
-            let left = self.x.len() - from - steps.last().copied().unwrap_or(0);
+            let left = self.x.len() - from - depth_offsets.last().copied().unwrap_or(0);
             let available = left.min(width - lane);
             match count {
                 _ if starts.stride > 1 => rows.copy_each(&mut out[lane..]),
@@ -185,7 +186,7 @@ fn zero_missing_lanes<T: Copy + Default>(out: &mut [T], width: usize, lanes: usi
 /// destination, and `stride` the one between lanes in the source.
 struct Rows<'a, T> {
     x: &'a [T],
-    steps: &'a [usize],
+    depth_offsets: &'a [usize],
     width: usize,
     count: usize,
     stride: usize,
@@ -195,8 +196,8 @@ impl<T: Copy> Rows<'_, T> {
     /// Copies elements one by one.
     #[inline(always)]
     fn copy_each(&self, out: &mut [T]) {
-        for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {
-            let x = &self.x[step..];
+        for (&offset, to) in self.depth_offsets.iter().zip(out.chunks_mut(self.width)) {
+            let x = &self.x[offset..];
             for i in 0..self.count {
                 to[i] = x[i * self.stride];
             }
@@ -206,8 +207,8 @@ impl<T: Copy> Rows<'_, T> {
     /// Copies `N` elements at once; every row must have `N`.
     #[inline(always)]
     fn copy_short<const N: usize>(&self, out: &mut [T]) {
-        for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {
-            if let (Some(x), Some(to)) = (self.x[step..].first_chunk::<N>(), to.first_chunk_mut::<N>()) {
+        for (&offset, to) in self.depth_offsets.iter().zip(out.chunks_mut(self.width)) {
+            if let (Some(x), Some(to)) = (self.x[offset..].first_chunk::<N>(), to.first_chunk_mut::<N>()) {
                 *to = *x;
             }
         }
@@ -216,8 +217,8 @@ impl<T: Copy> Rows<'_, T> {
     /// Copies at least `N` elements, `N` at a time; the last group overlaps the one before.
     #[inline(always)]
     fn copy_long<const N: usize>(&self, out: &mut [T]) {
-        for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {
-            let (x, to) = (&self.x[step..][..self.count], &mut to[..self.count]);
+        for (&offset, to) in self.depth_offsets.iter().zip(out.chunks_mut(self.width)) {
+            let (x, to) = (&self.x[offset..][..self.count], &mut to[..self.count]);
             for (to, x) in to.as_chunks_mut::<N>().0.iter_mut().zip(x.as_chunks::<N>().0) {
                 *to = *x;
             }

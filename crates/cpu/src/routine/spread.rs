@@ -6,7 +6,7 @@
 pub(super) struct Axis {
     /// Extent of the operand along the axis, and stride in memory.
     pub(super) extent: usize,
-    pub(super) step: usize,
+    pub(super) memory_stride: usize,
     /// Extents of window and result.
     pub(super) window: usize,
     pub(super) positions: usize,
@@ -42,11 +42,11 @@ impl Axis {
 
 /// Returns the axes of an operand that holds exactly the positions that patches read.
 pub(super) fn spread_axes(axes: &[Axis]) -> Vec<Axis> {
-    let mut step = 1;
+    let mut memory_stride = 1;
     let mut spread: Vec<Axis> = axes.to_vec();
     for a in spread.iter_mut().rev() {
-        *a = Axis { extent: a.reach(), step, low: 0, base: 1, ..*a };
-        step *= a.extent;
+        *a = Axis { extent: a.reach(), memory_stride, low: 0, base: 1, ..*a };
+        memory_stride *= a.extent;
     }
     spread
 }
@@ -75,6 +75,6 @@ fn copy_elements<T: Copy>(x: &[T], axes: &[Axis], out: &mut [T]) {
     let size: usize = inner.iter().map(Axis::reach).product();
     for i in 0..count {
         let at = (first + i * axis.base as usize) * size;
-        copy_elements(&x[(element + i) * axis.step..], inner, &mut out[at..at + size]);
+        copy_elements(&x[(element + i) * axis.memory_stride..], inner, &mut out[at..at + size]);
     }
 }

@@ -35,10 +35,14 @@ unsafe fn convolve_avx2<T: Number>(patches: &Patches<'_, T>, windows: &[T], out:
 
 #[inline(always)]
 fn body<T: Number>(patches: &Patches<'_, T>, windows: &[T], out: &mut [T]) {
-    let (starts, depth) = (patches.starts, patches.steps.len());
+    let (starts, depth) = (patches.starts, patches.depth_offsets.len());
     let positions = starts.rows().count() * starts.row;
     for (o, out) in out.chunks_exact_mut(positions).enumerate() {
-        let sums = Sums { x: patches.x, window: &windows[o * depth..][..depth], steps: patches.steps };
+        let sums = Sums {
+            x: patches.x,
+            window: &windows[o * depth..][..depth],
+            depth_offsets: patches.depth_offsets,
+        };
         for (first, at) in starts.rows() {
             let to = &mut out[first..first + starts.row];
             if starts.row < WIDE {
@@ -54,7 +58,7 @@ fn body<T: Number>(patches: &Patches<'_, T>, windows: &[T], out: &mut [T]) {
 struct Sums<'a, T> {
     x: &'a [T],
     window: &'a [T],
-    steps: &'a [usize],
+    depth_offsets: &'a [usize],
 }
 
 impl<T: Number> Sums<'_, T> {
@@ -66,8 +70,8 @@ impl<T: Number> Sums<'_, T> {
         for i in (0..last).step_by(N).chain([last]) {
             let mut sums = [T::default(); N];
             let from = &self.x[at + i * stride..];
-            for (&w, &step) in self.window.iter().zip(self.steps) {
-                let x = &from[step..];
+            for (&w, &offset) in self.window.iter().zip(self.depth_offsets) {
+                let x = &from[offset..];
                 match x.first_chunk::<N>() {
                     Some(x) if stride == 1 => sums.iter_mut().zip(x).for_each(|(sum, &x)| *sum += w * x),
                     _ => sums.iter_mut().enumerate().for_each(|(l, sum)| *sum += w * x[l * stride]),

@@ -9,7 +9,7 @@ use gradus_compile::{Access, Kernel, Level, Operation};
 use gradus_ir::ops::Combine;
 use gradus_ir::{DType, Literal, Result};
 
-/// Number of elements of a tile if the kernel has no reductions.
+/// Number of elements of a tile of complete rows, unless a row is longer.
 const TILE: usize = 1024;
 /// Longest row that fits into a tile.
 const LONGEST_ROW: usize = 8192;
@@ -112,7 +112,7 @@ impl TileProgram {
         };
         let mut b = Build { kernel, buffers, walk, of: Vec::new(), code: Vec::new(), wide: Vec::new() };
         for i in 0..kernel.body.len() {
-            let instruction = b.inst(i);
+            let instruction = b.add_instruction(i);
             b.of.push(instruction);
         }
         let of = b.of;
@@ -322,7 +322,8 @@ impl Build<'_> {
         self.code.len() - 1
     }
 
-    fn inst(&mut self, i: usize) -> usize {
+    /// Adds the instruction of the program for instruction `i` of the kernel, and returns its index.
+    fn add_instruction(&mut self, i: usize) -> usize {
         let inst = &self.kernel.body[i];
         let kind = Kind::of(inst.dtype);
         let level = inst.level;

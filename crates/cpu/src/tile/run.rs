@@ -114,9 +114,9 @@ impl TileProgram {
                 // them.
                 unsafe {
                     match self.walk {
-                        Walk::Rows => tile.rows(Block::of(at, rows)),
-                        Walk::Parts => tile.parts(at),
-                        Walk::Columns => tile.columns(at, rows),
+                        Walk::Rows => tile.compute_rows(Block::of(at, rows)),
+                        Walk::Parts => tile.compute_parts(at),
+                        Walk::Columns => tile.compute_columns(at, rows),
                     }
                 }
                 at += rows;
@@ -158,13 +158,13 @@ impl TileProgram {
                         let n = self.tile.min(first + count - at);
                         // SAFETY: the caller guarantees the sizes of the buffers and that no other thread
                         // accesses them.
-                        unsafe { tile.rows(Block::of(at, n)) };
+                        unsafe { tile.compute_rows(Block::of(at, n)) };
                         at += n;
                     }
                 } else {
                     // SAFETY: the caller guarantees the sizes of the buffers and that no other thread
                     // accesses them.
-                    unsafe { tile.rows(Block { from: first, count, pitch, times }) };
+                    unsafe { tile.compute_rows(Block { from: first, count, pitch, times }) };
                 }
                 done += times;
             }
@@ -197,7 +197,7 @@ impl TileProgram {
             for r in rows.0..rows.0 + rows.1 {
                 // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses
                 // them.
-                unsafe { tile.rows(Block::of(r * row + elements.0, elements.1)) };
+                unsafe { tile.compute_rows(Block::of(r * row + elements.0, elements.1)) };
             }
         });
     }
@@ -250,7 +250,8 @@ struct Cover {
 }
 
 impl Tile<'_> {
-    unsafe fn rows(&mut self, block: Block) {
+    /// Computes a tile of complete rows.
+    unsafe fn compute_rows(&mut self, block: Block) {
         let (row, rows) = (self.p.row, block.all());
         let of = |level: Level| if level == Level::Element { block.elements(row) } else { block };
         for i in 0..self.p.code.len() {
@@ -270,7 +271,8 @@ impl Tile<'_> {
         }
     }
 
-    unsafe fn parts(&mut self, at: usize) {
+    /// Computes one row in parts, in as many passes as its reductions need.
+    unsafe fn compute_parts(&mut self, at: usize) {
         let (row, part) = (self.p.row, self.p.part());
         let passes = self.p.passes.len();
         for (pass, (elements, rows)) in self.p.passes.iter().enumerate() {
@@ -313,7 +315,8 @@ impl Tile<'_> {
         }
     }
 
-    unsafe fn columns(&mut self, at: usize, lanes: usize) {
+    /// Computes a tile of `lanes` parallel indices from `at` on, with a loop over the reduced indices.
+    unsafe fn compute_columns(&mut self, at: usize, lanes: usize) {
         let block = Block::of(at, lanes);
         let cover = Cover { block, rows: lanes, row: 1 };
         let reduced = &self.p.axes[self.p.parallel..];
@@ -544,24 +547,26 @@ impl Tile<'_> {
             // SAFETY: registers of reductions have space for twice the elements they cover.
             unsafe {
                 scalar::identity(*combine, *dtype, self.registers[i], n);
-                scalar::identity(*combine, *dtype, self.second(i, n), n);
+                scalar::identity(*combine, *dtype, self.partial_accumulator(i, n), n);
             }
         }
     }
 
-    fn second(&self, i: usize, n: usize) -> *mut u8 {
+    /// Returns the second accumulator of a reduction with `n` results. It holds the result of one part of a row, or of one
+    /// group of rows.
+    fn partial_accumulator(&self, i: usize, n: usize) -> *mut u8 {
         self.registers[i].wrapping_add((n * self.p.code[i].kind.size()).next_multiple_of(64))
     }
 
     /// Combines a part of a row into a reduction.
     unsafe fn add_part(&mut self, i: usize, count: usize) {
         if let Task::Reduce { combine, arg, dtype } = &self.p.code[i].task {
-            let second = self.second(i, 1);
+            let partial = self.partial_accumulator(i, 1);
             // SAFETY: registers of reductions have space for twice the elements they cover; the operand has the elements
             // that the caller states.
             unsafe {
-                reduce(*combine, *dtype, self.registers[*arg], count, second, 0);
-                scalar::accumulate(*combine, *dtype, second, self.registers[i], 1);
+                reduce(*combine, *dtype, self.registers[*arg], count, partial, 0);
+                scalar::accumulate(*combine, *dtype, partial, self.registers[i], 1);
             }
         }
     }
@@ -569,7 +574,7 @@ impl Tile<'_> {
     /// Combines a row of lanes into a reduction along columns.
     unsafe fn add_lanes(&mut self, i: usize, n: usize, step: usize, steps: usize) {
         let Task::Reduce { combine, arg, dtype } = &self.p.code[i].task else { return };
-        let (total, group, x) = (self.registers[i], self.second(i, n), self.registers[*arg]);
+        let (total, group, x) = (self.registers[i], self.partial_accumulator(i, n), self.registers[*arg]);
         // SAFETY: registers of reductions have space for twice the elements they cover; the operand has the elements that the
         // caller states.
         unsafe {

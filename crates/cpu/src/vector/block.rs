@@ -29,7 +29,7 @@ unsafe fn store<T: Copy, const N: usize>(block: [T; N], y: *mut T) {
 
 /// Loads the last, short block of a reduction, padded with defaults.
 #[inline(always)]
-unsafe fn filled<T: Copy + Default>(x: *const T, n: usize) -> [T; BLOCK] {
+unsafe fn load_padded<T: Copy + Default>(x: *const T, n: usize) -> [T; BLOCK] {
     let mut block = [T::default(); BLOCK];
     // SAFETY: the caller guarantees `n` readable elements at `x`, with `n` at most `BLOCK`.
     unsafe { x.copy_to_nonoverlapping(block.as_mut_ptr(), n) };
@@ -207,7 +207,7 @@ pub(super) unsafe fn fold<T: Copy + Default>(
     if whole < n {
         // SAFETY: the caller guarantees `n` readable elements at `x`; `x[whole..n]` is their tail, shorter than
         // `BLOCK`.
-        let x = unsafe { filled(x.add(whole), n - whole) };
+        let x = unsafe { load_padded(x.add(whole), n - whole) };
         for j in 0..BLOCK {
             lanes[j] = if j < n - whole { step(lanes[j], x[j]) } else { lanes[j] };
         }
@@ -238,7 +238,7 @@ pub(super) unsafe fn fold2<T: Copy + Default>(
     if whole < n {
         // SAFETY: the caller guarantees `n` readable elements of each; `whole..n` is their tail, shorter than
         // `BLOCK`.
-        let (a, b) = unsafe { (filled(a.add(whole), n - whole), filled(b.add(whole), n - whole)) };
+        let (a, b) = unsafe { (load_padded(a.add(whole), n - whole), load_padded(b.add(whole), n - whole)) };
         for j in 0..BLOCK {
             lanes[j] = step(a[j], b[j], lanes[j]);
         }

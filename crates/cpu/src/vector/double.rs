@@ -101,7 +101,7 @@ const QUARTER_LOW: f64 = 1.082856673921914e-32;
 /// Returns the sine of an angle plus `further` quarter turns. Called only on machines with fused multiply-add, which makes the
 /// first difference exact.
 #[inline(always)]
-fn wave<const FUSED: bool>(x: f64, further: u64) -> f64 {
+fn sine_after_quarters<const FUSED: bool>(x: f64, further: u64) -> f64 {
     let t = fma::<FUSED>(x, std::f64::consts::FRAC_2_PI, ROUND);
     let n = t - ROUND;
     let r = fma::<FUSED>(n, -QUARTER, x);
@@ -121,12 +121,12 @@ fn wave<const FUSED: bool>(x: f64, further: u64) -> f64 {
 
 #[inline(always)]
 pub(super) fn sin<const FUSED: bool>(x: f64) -> f64 {
-    wave::<FUSED>(x, 0)
+    sine_after_quarters::<FUSED>(x, 0)
 }
 
 #[inline(always)]
 pub(super) fn cos<const FUSED: bool>(x: f64) -> f64 {
-    wave::<FUSED>(x, 1)
+    sine_after_quarters::<FUSED>(x, 1)
 }
 
 /// Limit of the quotients for which [`fmod`] is used: 2^52, below which the spacing of `f64` is at most 1/2.
