@@ -70,7 +70,7 @@ export abstract class TensorOps {
   /** Several axes as one. */ flatten(from?: number, to?: number): Tensor { return apply('flatten', [this, from, to]) }
   /** Elements in reverse order along axes. */ flip(axes: number | number[]): Tensor { return apply('flip', [this, axes]) }
   /** The largest integer not larger than `x`. */ floor(): Tensor { return apply('floor', [this]) }
-  /** Quotient rounded down; the counterpart of `remainder`. A float divided by zero is the ordinary quotient. A step function, without derivative. */ floorDiv(other: Tensor | number): Tensor { return apply('floor_div', [this, other]) }
+  /** Quotient rounded down; the counterpart of `remainder`. A float divided by zero is the ordinary quotient. A step function: its derivative is 0. */ floorDiv(other: Tensor | number): Tensor { return apply('floor_div', [this, other]) }
   /** Remainder of division rounded towards zero: it has the sign of the dividend, as `%` in C and Rust. NaN for a float divisor 0 or an infinite dividend. At a jump, the derivative is that of the side to which the value belongs. */ fmod(other: Tensor | number): Tensor { return apply('fmod', [this, other]) }
   /** The `n`-th derivative by `a` of `x^(a-1) exp(-x) / Γ(a)`, the derivative by `x` of `igamma(a, x)`. The order is rounded to an integer, so its derivative is 0; NaN for orders below 0 and above 20. */ gammaDensity(second: Tensor, third: Tensor): Tensor { return apply('gamma_density', [this, second, third]) }
   /** Gathers, for each element of the index, the element of an axis at that index. */ gather(axis: number, index: Tensor): Tensor { return apply('gather', [this, axis, index]) }
@@ -142,7 +142,7 @@ export abstract class TensorOps {
   /** Shifts the bits of `a` left by `b`, filling with zeros. The result is 0 if `b` is negative or not less than the width. */ shl(other: Tensor | number): Tensor { return apply('shl', [this, other]) }
   /** Shifts the bits of `a` right by `b`, filling with the sign (zeros if unsigned). If `b` is negative or not less than the width, only copies of the sign are left. */ shr(other: Tensor | number): Tensor { return apply('shr', [this, other]) }
   /** `1 / (1 + exp(-x))`, without overflow. */ sigmoid(): Tensor { return apply('sigmoid', [this]) }
-  /** 1 for positive, -1 for negative, 0 for both zeros and for NaN. No derivative. */ sign(): Tensor { return apply('sign', [this]) }
+  /** 1 for positive, -1 for negative, 0 for both zeros and for NaN. Its derivative is 0. */ sign(): Tensor { return apply('sign', [this]) }
   /** The number times its sigmoid. */ silu(): Tensor { return apply('silu', [this]) }
   /** Sine. */ sin(): Tensor { return apply('sin', [this]) }
   /** Hyperbolic sine. */ sinh(): Tensor { return apply('sinh', [this]) }
@@ -243,7 +243,7 @@ export abstract class TensorOps {
 /** Several axes as one. */ export function flatten(x: Tensor, from?: number, to?: number): Tensor { return apply('flatten', [x, from, to]) }
 /** Elements in reverse order along axes. */ export function flip(x: Tensor, axes: number | number[]): Tensor { return apply('flip', [x, axes]) }
 /** The largest integer not larger than `x`. */ export function floor(x: Tensor): Tensor { return apply('floor', [x]) }
-/** Quotient rounded down; the counterpart of `remainder`. A float divided by zero is the ordinary quotient. A step function, without derivative. */ export function floorDiv(x: Tensor | number, other: Tensor | number): Tensor { return apply('floor_div', [x, other]) }
+/** Quotient rounded down; the counterpart of `remainder`. A float divided by zero is the ordinary quotient. A step function: its derivative is 0. */ export function floorDiv(x: Tensor | number, other: Tensor | number): Tensor { return apply('floor_div', [x, other]) }
 /** Remainder of division rounded towards zero: it has the sign of the dividend, as `%` in C and Rust. NaN for a float divisor 0 or an infinite dividend. At a jump, the derivative is that of the side to which the value belongs. */ export function fmod(x: Tensor | number, other: Tensor | number): Tensor { return apply('fmod', [x, other]) }
 /** One number everywhere. */ export function full(shape: number[], value: number, dtype?: DType, device?: DeviceName): Tensor { return apply('full', [shape, value, dtype, device ?? defaultDevice()]) }
 /** The `n`-th derivative by `a` of `x^(a-1) exp(-x) / Γ(a)`, the derivative by `x` of `igamma(a, x)`. The order is rounded to an integer, so its derivative is 0; NaN for orders below 0 and above 20. */ export function gammaDensity(x: Tensor, second: Tensor, third: Tensor): Tensor { return apply('gamma_density', [x, second, third]) }
@@ -322,7 +322,7 @@ export abstract class TensorOps {
 /** Shifts the bits of `a` left by `b`, filling with zeros. The result is 0 if `b` is negative or not less than the width. */ export function shl(x: Tensor | number, other: Tensor | number): Tensor { return apply('shl', [x, other]) }
 /** Shifts the bits of `a` right by `b`, filling with the sign (zeros if unsigned). If `b` is negative or not less than the width, only copies of the sign are left. */ export function shr(x: Tensor | number, other: Tensor | number): Tensor { return apply('shr', [x, other]) }
 /** `1 / (1 + exp(-x))`, without overflow. */ export function sigmoid(x: Tensor): Tensor { return apply('sigmoid', [x]) }
-/** 1 for positive, -1 for negative, 0 for both zeros and for NaN. No derivative. */ export function sign(x: Tensor): Tensor { return apply('sign', [x]) }
+/** 1 for positive, -1 for negative, 0 for both zeros and for NaN. Its derivative is 0. */ export function sign(x: Tensor): Tensor { return apply('sign', [x]) }
 /** The number times its sigmoid. */ export function silu(x: Tensor): Tensor { return apply('silu', [x]) }
 /** Sine. */ export function sin(x: Tensor): Tensor { return apply('sin', [x]) }
 /** Hyperbolic sine. */ export function sinh(x: Tensor): Tensor { return apply('sinh', [x]) }

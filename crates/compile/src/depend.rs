@@ -66,7 +66,7 @@ impl Depend {
             return;
         }
         self.before[unit] = self.with(unit, needs);
-        self.spread(unit);
+        self.propagate(unit);
     }
 
     /// Takes the dependencies of a unit, and adds `needs` and their dependencies to them.
@@ -80,7 +80,7 @@ impl Depend {
     }
 
     /// Adds the dependencies of a unit to all units that depend on it.
-    fn spread(&mut self, unit: usize) {
+    fn propagate(&mut self, unit: usize) {
         let own = self.before[unit].clone();
         self.before.iter_mut().filter(|b| b.has(unit)).for_each(|b| b.union(&own));
     }
@@ -120,6 +120,6 @@ impl Depend {
                 x.insert(a);
             }
         }
-        self.spread(a);
+        self.propagate(a);
     }
 }

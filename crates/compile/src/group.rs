@@ -116,7 +116,7 @@ pub(crate) struct Group {
 
 impl Group {
     /// Makes a group of one member.
-    pub(crate) fn of(member: Arc<Member>, limits: Limits) -> Group {
+    pub(crate) fn new(member: Arc<Member>, limits: Limits) -> Group {
         let space: Vec<usize> = member.space.iter().copied().filter(|&e| e != 1).collect();
         let empty = Group { space, reduced: None, limits, members: Vec::new() };
         // One member always fits a group without axes of other members, so the fallback is never used.

@@ -94,7 +94,7 @@ impl Piece {
         let mut ranges = all.to_vec();
         let mut joint = Vec::new();
         for (l, extent) in &self.bounds {
-            let (low, high) = l.over(all);
+            let (low, high) = l.bounds_over(all);
             let (low, high) = (low.max(0), high.min(*extent as i64 - 1));
             if low > high {
                 return None;
@@ -130,7 +130,7 @@ impl Piece {
                 ends = (ends.0 + a.min(b), ends.1 + a.max(b));
             }
         }
-        let (low, high) = rest.over(&ranges);
+        let (low, high) = rest.bounds_over(&ranges);
         Some((low + ends.0, high + ends.1))
     }
 }
@@ -175,7 +175,7 @@ impl Kernel {
         let mut reach = Vec::new();
         for inst in &self.body {
             match &inst.op {
-                Operation::Load(access) => reach.push((access, inst.dtype, access.layout.over(&all))),
+                Operation::Load(access) => reach.push((access, inst.dtype, access.layout.bounds_over(&all))),
                 Operation::Pieces(pieces) => {
                     let read = pieces.iter().filter_map(|p| Some((&p.access, inst.dtype, p.ends(&all)?)));
                     reach.extend(read);
@@ -185,7 +185,7 @@ impl Kernel {
         }
         for store in &self.stores {
             let dtype = self.body.get(store.value).map(|inst| inst.dtype);
-            reach.extend(dtype.map(|dtype| (&store.access, dtype, store.access.layout.over(&all))));
+            reach.extend(dtype.map(|dtype| (&store.access, dtype, store.access.layout.bounds_over(&all))));
         }
         reach
     }

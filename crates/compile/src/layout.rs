@@ -27,11 +27,11 @@ impl Layout {
     /// Returns the smallest and the largest position over these extents; `None` if there are no elements.
     pub fn ends(&self, extents: &[usize]) -> Option<(i64, i64)> {
         let ranges: Option<Vec<_>> = extents.iter().map(|e| Some((0, e.checked_sub(1)? as i64))).collect();
-        ranges.map(|ranges| self.over(&ranges))
+        ranges.map(|ranges| self.bounds_over(&ranges))
     }
 
     /// Returns the smallest and the largest position over inclusive ranges of indices.
-    pub(crate) fn over(&self, ranges: &[(i64, i64)]) -> (i64, i64) {
+    pub(crate) fn bounds_over(&self, ranges: &[(i64, i64)]) -> (i64, i64) {
         let ends = ranges.iter().zip(&self.strides).map(|(r, &s)| (s * r.0, s * r.1));
         ends.fold((self.offset, self.offset), |(low, high), (a, b)| (low + a.min(b), high + a.max(b)))
     }

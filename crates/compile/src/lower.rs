@@ -214,7 +214,7 @@ impl Lowering<'_> {
                 self.to.units[unit] = Unit::Group(group);
                 unit
             }
-            None => self.unit(Unit::Group(Group::of(member, self.profile.fuse.limits())), &producers),
+            None => self.unit(Unit::Group(Group::new(member, self.profile.fuse.limits())), &producers),
         };
         self.to.maker[value] = Some(unit);
     }

@@ -1,5 +1,5 @@
 //! Merges small independent loop nests over the same index space, because starting a small nest costs more than running it.
-//! Changes the lowered units in place; groups with reductions stay. `depend.rs` decides which groups may be merged. If the
+//! Changes the lowered units in place, except groups with reductions. `depend.rs` decides which groups may be merged. If the
 //! body of a loop becomes one nest, a device can run the entire loop as one nest.
 
 use crate::group::Group;

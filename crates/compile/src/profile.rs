@@ -9,17 +9,17 @@ use gradus_ir::{Aval, DType};
 /// The limits by which a graph is compiled for a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Which ops share a kernel.
+    /// Limits on the ops that share a kernel.
     pub fuse: Fuse,
-    /// Which values are computed again instead of stored and loaded.
+    /// Limits on the values that are computed again instead of stored and loaded.
     pub recompute: Recompute,
-    /// Which reductions are done in two kernels.
+    /// Limits below which a reduction is done in two kernels.
     pub split: Split,
-    /// Which neighbouring steps run slice by slice; `None` if the device never does.
+    /// Conditions under which neighbouring steps run slice by slice; `None` if the device never does this.
     pub slices: Option<Slices>,
-    /// Which values a loop computes for all its iterations at once.
+    /// Limits on the values that a loop computes for all its iterations at once.
     pub loops: Loops,
-    /// Where temporaries may be stored.
+    /// Alignment and largest sizes of values in memory.
     pub memory: Memory,
     /// Operand dtypes of matrix products. Operands of other float dtypes are cast first.
     pub products: &'static [DType],
@@ -166,7 +166,7 @@ pub struct Memory {
 /// The degree to which generated code is specialised to a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Text {
-    /// Extents, strides and constants are parameters, so that new shapes need no new code. For eager calls.
+    /// Extents, strides and constants are parameters, so that new shapes need no new code. Eager calls use it.
     Generic,
     /// Extents and strides are part of the code.
     Special,

@@ -45,7 +45,7 @@ pub(crate) fn recompute(lowered: &mut Lowered, limits: &Recompute) {
 }
 
 /// Returns the groups that read a value, changed to compute it themselves. Returns `None` if one group cannot, or if
-/// the limits say that it should not.
+/// the limits forbid it.
 fn recompute_in_readers(
     lowered: &mut Lowered,
     value: Value,

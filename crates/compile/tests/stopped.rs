@@ -1,4 +1,4 @@
-//! Tests that compilation returns the error of a requested stop at every place where it polls.
+//! Tests that compilation returns the error of a requested stop at every poll.
 
 use crate::device::PROFILE;
 use gradus_compile::compile;

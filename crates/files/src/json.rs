@@ -1,7 +1,7 @@
 //! Tensors in JSON: nested lists of numbers, and objects with shape, dtype and such a list.
 
 use crate::atomic::{self, failed};
-use crate::chosen;
+use crate::choose_name;
 use crate::digits::{self, Digits};
 use gradus_ir::{Class, DType, Result};
 use gradus_tensor::Tensor;
@@ -17,7 +17,7 @@ pub fn read(path: &Path, name: &str, exact_integers: bool) -> Result<Tensor> {
     let value = match &value {
         Value::Object(all) if !all.contains_key("data") => {
             let names: Vec<String> = all.keys().cloned().collect();
-            &all[&chosen(path, name, &names)?]
+            &all[&choose_name(path, name, &names)?]
         }
         other => other,
     };

@@ -71,10 +71,10 @@ pub fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Tensor> {
             let has_own = names.iter().any(|n| n == wanted.name);
             match !has_own && names.contains(&stored) {
                 true => file.tensor(&stored),
-                false => file.tensor(&chosen(path, wanted.name, &names)?),
+                false => file.tensor(&choose_name(path, wanted.name, &names)?),
             }
         }
-        _ => Err(unknown(path, ENDINGS)),
+        _ => Err(unknown_extension(path, ENDINGS)),
     }
 }
 
@@ -92,17 +92,17 @@ pub fn write(path: &Path, name: &str, tensor: &Tensor) -> Result<()> {
             let named = [(name.to_string(), tensor.clone())];
             safetensors::write(path, &named, &safetensors::Notes::new())
         }
-        _ => Err(unknown(path, &["npy", "npz", "json", "csv", "tsv", "jsonl", "safetensors"])),
+        _ => Err(unknown_extension(path, &["npy", "npz", "json", "csv", "tsv", "jsonl", "safetensors"])),
     }
 }
 
-fn unknown(path: &Path, endings: &[&str]) -> gradus_ir::Error {
+fn unknown_extension(path: &Path, endings: &[&str]) -> gradus_ir::Error {
     let each: Vec<String> = endings.iter().map(|e| format!(".{e}")).collect();
     failed(path, format!("has an unknown extension; use one of {}", each.join(", ")))
 }
 
 /// Chooses among the names in a file: the requested one, or the only one.
-fn chosen(path: &Path, wanted: &str, names: &[String]) -> Result<String> {
+fn choose_name(path: &Path, wanted: &str, names: &[String]) -> Result<String> {
     match names {
         _ if names.iter().any(|n| n == wanted) => Ok(wanted.to_string()),
         [only] => Ok(only.clone()),

@@ -1,7 +1,7 @@
 //! NumPy's format of several arrays: a zip archive of .npy files.
 
 use crate::atomic::{self, failed};
-use crate::{MAX_BYTES, chosen, npy};
+use crate::{MAX_BYTES, choose_name, npy};
 use gradus_ir::{Error, Result};
 use gradus_tensor::Tensor;
 use std::fmt::Display;
@@ -50,7 +50,7 @@ pub(crate) fn read_one(path: &Path, wanted: &str) -> Result<Tensor> {
     let mut archive = open(path)?;
     let names: Vec<String> =
         archive.file_names().flatten().map(|n| n.trim_end_matches(".npy").to_string()).collect();
-    let name = chosen(path, wanted, &names)?;
+    let name = choose_name(path, wanted, &names)?;
     let full = if archive.index_for_name(&name).is_some() { name.clone() } else { format!("{name}.npy") };
     let entry = archive.by_name(&full).map_err(|e| damaged(path, e))?;
     unpack(path, &name, entry)

@@ -242,12 +242,12 @@ mod tests {
         (0.6, 0.8),
     ];
 
-    type Row = (&'static str, fn(C) -> C, [(f64, f64); 8]);
+    type Case = (&'static str, fn(C) -> C, [(f64, f64); 8]);
 
     // Computed to 80 digits (with mpmath, at the exact values of the arguments) and rounded.
     #[rustfmt::skip]
     #[allow(clippy::approx_constant)]
-    const VALUES: [Row; 18] = [
+    const VALUES: [Case; 18] = [
         ("exp", exp, [
             (1.5974665191199127, 0.40790017007835977), (0.16326185449063912, 0.15209416568738368),
             (-7.315110094901103, -1.0427436562359045), (1.0000000001, 2.0000000002000002e-10),

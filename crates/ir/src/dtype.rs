@@ -145,7 +145,7 @@ impl DType {
         }
     }
 
-    /// Returns the complex dtype whose parts are this dtype (`f32` parts for anything narrower than `f64`).
+    /// Returns the complex dtype whose parts are this dtype; `c64` for every dtype other than `f64` and `c128`.
     pub fn complex(self) -> DType {
         match self {
             DType::F64 | DType::C128 => DType::C128,

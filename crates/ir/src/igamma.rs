@@ -162,7 +162,7 @@ fn by_difference(a: f64, x: f64) -> f64 {
 }
 
 /// Returns P and Q. The smaller has full relative precision.
-fn both(a: f64, x: f64) -> (f64, f64) {
+fn p_and_q(a: f64, x: f64) -> (f64, f64) {
     let of_p = |p: f64| (p, 1.0 - p);
     let of_q = |q: f64| (1.0 - q, q);
     if !(a >= 0.0 && x >= 0.0) || (a == 0.0 && x == 0.0) || (a.is_infinite() && x.is_infinite()) {
@@ -185,12 +185,12 @@ fn both(a: f64, x: f64) -> (f64, f64) {
 
 /// Returns P(a, x).
 pub(crate) fn igamma(a: f64, x: f64) -> f64 {
-    both(a, x).0
+    p_and_q(a, x).0
 }
 
 /// Returns Q(a, x).
 pub(crate) fn igammac(a: f64, x: f64) -> f64 {
-    both(a, x).1
+    p_and_q(a, x).1
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ impl Drop for Quiet {
     }
 }
 
-/// Returns an error if a stop is requested. For loops that may fail.
+/// Returns an error if a stop is requested. Loops of functions that return a `Result` call it.
 #[inline]
 pub fn poll() -> Result<()> {
     if requested() { check() } else { Ok(()) }

@@ -21,8 +21,8 @@ struct MappedFile {
     arena: Mutex<Arena>,
 }
 
-/// Memory for the copies of a file. They follow each other in one map, so that small ones share large pages: a copy is read
-/// from beginning to end, and with small pages each 4 KiB would cost a search of the page tables.
+/// Memory for the copies of a file. They follow each other in one map, so that small ones share large pages. A copy is read
+/// from beginning to end; with small pages each 4 KiB would cost a search of the page tables.
 #[derive(Default)]
 struct Arena {
     /// Made for the first copy. It takes no memory before it is written.
@@ -125,7 +125,7 @@ pub fn rearranged(part: *const [u8], kind: [usize; 3], write: impl FnOnce(NonNul
         drop(arena);
         write(to);
         nearest.release(at, part.len());
-        // SAFETY: the memory is in the map that `owner` keeps, initialised, and no other copy is given it.
+        // SAFETY: the memory is in the map that `owner` keeps, it is initialised, and `Arena::take` gives it to no other copy.
         unsafe { Storage::foreign(to, part.len(), Box::new(owner)) }
     };
     copy.get_or_init(make).clone()

@@ -123,7 +123,7 @@ impl<T> Handle<T> {
     ///
     /// The caller's `release` must have returned `true`, and no handle of the block may be used afterwards.
     #[inline]
-    unsafe fn block(&self) -> Block {
+    unsafe fn take_block(&self) -> Block {
         // SAFETY: `with` released a block of this layout by `into_raw`, and only the last owner takes it back.
         unsafe { Block::from_raw(self.inner.cast(), Self::LAYOUT) }
     }
@@ -173,7 +173,7 @@ impl<T> Handle<T> {
             return None;
         }
         // SAFETY: `release` reported that this was the last owner, and `this` is not dropped.
-        let _block = unsafe { this.block() };
+        let _block = unsafe { this.take_block() };
         // SAFETY: the value is initialised and is read once: freeing the block does not drop it.
         Some(unsafe { this.as_ptr().read() })
     }
@@ -196,7 +196,7 @@ impl<T> Drop for Handle<T> {
         if !refs.is_forever() && refs.release() {
             // SAFETY: `release` reported that this was the last owner. The block is declared first so that it is
             // freed last, even if the value's own drop panics.
-            let _block = unsafe { self.block() };
+            let _block = unsafe { self.take_block() };
             // SAFETY: only the last owner gets here, so the value is dropped once.
             unsafe { self.as_ptr().cast_mut().drop_in_place() };
         }

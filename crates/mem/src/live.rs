@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 const OWNERS: usize = u64::BITS as usize;
 
 /// One counter per owning thread. A storage may be freed on another thread than the one that made it, so a counter
-/// may be negative. Only the wrapping sum of all counters is meaningful. A thread that ends leaves its count in
-/// place.
+/// may be negative. Only the wrapping sum of all counters is meaningful. The count of a thread stays in its counter
+/// after the thread ends.
 static OWN: [Counter; OWNERS] = [const { Counter(AtomicUsize::new(0)) }; OWNERS];
 /// The counter of threads without their own, and of threads that are ending.
 static SHARED: Counter = Counter(AtomicUsize::new(0));

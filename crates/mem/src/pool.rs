@@ -111,7 +111,7 @@ fn system_alloc(layout: Layout) -> Option<NonNull<u8>> {
     }
     // SAFETY: the size is not zero, as checked above.
     let ptr = NonNull::new(unsafe { alloc::alloc(layout) })?;
-    advise(ptr, layout);
+    request_large_pages(ptr, layout);
     Some(ptr)
 }
 
@@ -120,7 +120,7 @@ fn system_alloc(layout: Layout) -> Option<NonNull<u8>> {
 const MIN_RELEASED: usize = 1 << 16;
 
 /// Writes zeros to new memory. Complete pages of a large block are returned to the system, which provides pages of zeros
-/// when they are touched. A cache that is not full yet therefore takes only the memory that it uses.
+/// when they are touched. A large tensor of zeros therefore takes no memory for pages that are never touched.
 ///
 /// # Safety
 /// The block at `ptr` came from the global allocator, has at least `bytes` bytes, and no other thread accesses it.
@@ -153,7 +153,7 @@ const LARGE_PAGE: usize = 2 << 20;
 
 /// Asks the system for large pages for a block that spans at least one; without them small pages are used.
 #[cfg(all(target_os = "linux", not(miri)))]
-fn advise(ptr: NonNull<u8>, layout: Layout) {
+fn request_large_pages(ptr: NonNull<u8>, layout: Layout) {
     /// Alignment of the advised range. On machines with larger pages the advice is refused, which does no harm.
     const PAGE: usize = 4096;
     let skip = ptr.addr().get().wrapping_neg() % PAGE;
@@ -164,7 +164,7 @@ fn advise(ptr: NonNull<u8>, layout: Layout) {
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-fn advise(_: NonNull<u8>, _: Layout) {}
+fn request_large_pages(_: NonNull<u8>, _: Layout) {}
 
 /// Returns the class that serves `layout`, or `None` if the block is too large or too strictly aligned for the pool.
 #[inline]

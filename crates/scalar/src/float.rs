@@ -55,8 +55,8 @@ pub trait Float:
 pub trait Real: Float {
     /// Returns the square root.
     fn sqrt(self) -> Self;
-    /// Returns the same number and prevents compilers from combining it with the operations before it. For targets
-    /// whose compilers reassociate or contract arithmetic.
+    /// Returns the same number and prevents compilers from combining it with the operations before it. Needed on
+    /// targets whose compilers reassociate or contract arithmetic.
     fn fence(self) -> Self {
         self
     }

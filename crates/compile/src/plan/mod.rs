@@ -215,7 +215,8 @@ impl Step {
 }
 
 impl Step {
-    /// Returns the layouts by which the step writes to a buffer, each with its extents. Only for loop nests and products.
+    /// Returns the layouts by which the step writes to a buffer, each with its extents; none unless it is a loop nest or a
+    /// product.
     fn writes_at(&self, buffer: usize) -> Vec<(Layout, Vec<usize>)> {
         let nest = |k: &Kernel| {
             let stores = k.stores.iter().filter(|s| s.access.buffer == buffer);
@@ -235,7 +236,7 @@ impl Step {
         }
     }
 
-    /// Replaces buffers by others. Only for loop nests and products.
+    /// Replaces buffers by others. Has no effect unless the step is a loop nest or a product.
     pub(crate) fn rename(&mut self, other: &HashMap<usize, usize>) {
         let to = |b: &mut usize| *b = other.get(b).copied().unwrap_or(*b);
         match self {

@@ -9,7 +9,7 @@ use gradus_ir::{Aval, Literal, reference};
 const MAX_BYTES: usize = 1 << 20;
 
 /// Returns the rules that compute a single element. They are tried first.
-pub(super) fn cheap() -> Vec<Rule> {
+pub(super) fn cheap_rules() -> Vec<Rule> {
     vec![
         Rule::exact("splat", "a constant of equal elements = its element, repeated", splat),
         Rule::exact("fold repeated", "f(repeated constants) = f(constants), repeated", fold_repeated),
@@ -17,7 +17,7 @@ pub(super) fn cheap() -> Vec<Rule> {
 }
 
 /// Returns the rules that compute many elements. They are tried if no other rule applies.
-pub(super) fn costly() -> Vec<Rule> {
+pub(super) fn costly_rules() -> Vec<Rule> {
     vec![Rule::exact("fold", "f(constants) = its value", fold)]
 }
 

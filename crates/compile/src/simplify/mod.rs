@@ -84,14 +84,14 @@ impl Rule {
 
 /// Returns all rules, in the order in which they are tried.
 pub fn rules() -> Vec<Rule> {
-    let mut all = constants::cheap();
+    let mut all = constants::cheap_rules();
     all.extend(algebra::rules());
     all.extend(movement::rules());
     all.extend(pieces::rules());
     all.extend(reduce::rules());
     all.extend(labels::rules());
     all.extend(contract::rules());
-    all.extend(constants::costly());
+    all.extend(constants::costly_rules());
     all
 }
 

@@ -4,7 +4,7 @@
 //! is split into sums of a few rows each. The nests around it become slices of the same rows, so that values that both use
 //! are loaded from memory once.
 
-use super::{Run, StepUses, Users, emit_slices, run, sliced, users};
+use super::{Run, StepUses, Users, emit_slices, make_run, sliced, users};
 use crate::kernel::Kernel;
 use crate::plan::{Plan, Step};
 use crate::profile::Slices;
@@ -39,13 +39,13 @@ pub(super) fn slice(plan: &mut Plan, limits: &Slices, shared: usize, align: usiz
 fn parts(plan: &Plan, at: usize, fewest: usize, shared: usize) -> Option<usize> {
     match &plan.steps[at] {
         Step::Kernel(k @ Kernel { columns: true, parallel: 2.., .. }) => (k.axes[0] >= fewest
-            && large(plan, &plan.steps[at], shared).next().is_some())
+            && large_buffers(plan, &plan.steps[at], shared).next().is_some())
         .then_some(k.axes[0]),
         _ => None,
     }
 }
 
-fn large<'a>(plan: &'a Plan, step: &Step, least: usize) -> impl Iterator<Item = usize> + 'a {
+fn large_buffers<'a>(plan: &'a Plan, step: &Step, least: usize) -> impl Iterator<Item = usize> + 'a {
     let all = step.reads().into_iter().chain(step.writes());
     all.filter(move |b| plan.buffers[*b].bytes() >= least)
 }
@@ -53,12 +53,13 @@ fn large<'a>(plan: &'a Plan, step: &Step, least: usize) -> impl Iterator<Item = 
 /// Moves the nests that share large values with a sum next to the sum. The steps between these nests are moved after them; no
 /// nest depends on such a step. Returns the range of the sum and the nests.
 fn gather_nests(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Range<usize> {
-    let mut shared: BTreeSet<usize> = large(plan, &plan.steps[sum], least).collect();
+    let mut shared: BTreeSet<usize> = large_buffers(plan, &plan.steps[sum], least).collect();
     let joins = |step: &Step, shared: &mut BTreeSet<usize>| {
-        let nest = matches!(step, Step::Kernel(_)) && large(plan, step, least).any(|b| shared.contains(&b));
+        let nest =
+            matches!(step, Step::Kernel(_)) && large_buffers(plan, step, least).any(|b| shared.contains(&b));
         let joins = nest && sliced(step, &[parts], &mut |m| m.buffer).is_some();
         if joins {
-            shared.extend(large(plan, step, least));
+            shared.extend(large_buffers(plan, step, least));
         }
         joins
     };
@@ -100,5 +101,5 @@ fn longest_run(
     let lengths = (2..=steps.len()).rev();
     let mut ranges = lengths.flat_map(|n| (steps.start..=steps.end - n).map(move |s| s..s + n));
     let step_uses = StepUses::new(plan, users, limits);
-    ranges.find_map(|range| run(&step_uses, range, &[parts]))
+    ranges.find_map(|range| make_run(&step_uses, range, &[parts]))
 }

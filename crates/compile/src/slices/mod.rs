@@ -223,7 +223,7 @@ impl<'a> StepUses<'a> {
 }
 
 /// Returns consecutive steps as a run over these outer axes. Returns `None` if they cannot form one.
-fn run(step_uses: &StepUses<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Run> {
+fn make_run(step_uses: &StepUses<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Run> {
     let (plan, users) = (step_uses.plan, step_uses.users);
     let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
     let mut scattered = BTreeSet::new();
@@ -276,10 +276,10 @@ fn grow_run(step_uses: &StepUses<'_>, first: usize, at: usize) -> Option<Run> {
     if c.products() < step_uses.limits.fewest {
         return None;
     }
-    let mut best = run(step_uses, at..at + 1, &extents)?;
+    let mut best = make_run(step_uses, at..at + 1, &extents)?;
     // A further step may need a finer split of the outer axes.
     let with = |steps: Range<usize>, new: usize, extents: &[usize]| {
-        run(step_uses, steps.clone(), extents).or_else(|| {
+        make_run(step_uses, steps.clone(), extents).or_else(|| {
             let axes = match &plan.steps[new] {
                 Step::Kernel(k) => k.axes[..k.parallel].to_vec(),
                 Step::Contract(c) => c.batch.iter().map(|b| b.0).collect(),
@@ -290,7 +290,7 @@ fn grow_run(step_uses: &StepUses<'_>, first: usize, at: usize) -> Option<Run> {
             let mut fine = refine(&axes, &[extents, &[rest]].concat())?;
             let ends = (0..=fine.len()).find(|k| fine[..*k].iter().product::<usize>() == slices)?;
             fine.truncate(ends);
-            run(step_uses, steps, &fine)
+            make_run(step_uses, steps, &fine)
         })
     };
     while best.steps.end < plan.steps.len()
@@ -313,7 +313,7 @@ fn grow_run(step_uses: &StepUses<'_>, first: usize, at: usize) -> Option<Run> {
             [] | [_] => return None,
             _ => return Some(best),
         };
-        best = run(step_uses, steps, &best.extents)?;
+        best = make_run(step_uses, steps, &best.extents)?;
     }
 }
 
@@ -330,7 +330,7 @@ fn merge_slices(step_uses: &StepUses<'_>, mut whole: Run) -> Option<Run> {
         let last = extents.pop()?;
         let several = (wanted..last).find(|s| last.is_multiple_of(*s)).unwrap_or(last);
         extents.extend((several < last).then_some(last / several));
-        whole = run(step_uses, whole.steps, &extents)?;
+        whole = make_run(step_uses, whole.steps, &extents)?;
     }
 }
 
@@ -352,7 +352,7 @@ fn split_by_rows(step_uses: &StepUses<'_>, whole: Run) -> Run {
         return whole;
     }
     let extents = [&whole.extents[..], &[*parts]].concat();
-    match run(step_uses, whole.steps.clone(), &extents) {
+    match make_run(step_uses, whole.steps.clone(), &extents) {
         Some(finer) if finer.own == whole.own => finer,
         _ => whole,
     }

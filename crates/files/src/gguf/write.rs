@@ -83,7 +83,7 @@ pub fn write(path: impl AsRef<Path>, metadata: &Metadata, tensors: &[Entry<'_>])
             return Err(refused("its name occurs twice".to_string()));
         }
         let (format, shape, bytes) = entry.head().map_err(refused)?;
-        text(&mut table, &entry.name);
+        push_text(&mut table, &entry.name);
         table.extend((shape.len() as u32).to_le_bytes());
         shape.iter().rev().for_each(|n| table.extend((*n as u64).to_le_bytes()));
         table.extend(format.id().to_le_bytes());
@@ -95,18 +95,18 @@ pub fn write(path: impl AsRef<Path>, metadata: &Metadata, tensors: &[Entry<'_>])
     head.extend((tensors.len() as u64).to_le_bytes());
     head.extend((metadata.len() as u64).to_le_bytes());
     for (name, v) in metadata.iter() {
-        text(&mut head, name);
+        push_text(&mut head, name);
         head.extend((v.kind() as u32).to_le_bytes());
-        value(&mut head, v);
+        push_value(&mut head, v);
     }
     head.extend(table);
     atomic::write_with(path, |file| {
         let failed = |e: io::Error| atomic::failed(path, e);
-        aligned(file, &head, alignment).map_err(failed)?;
+        write_aligned(file, &head, alignment).map_err(failed)?;
         for entry in tensors {
             match &entry.content {
-                Content::Bytes(_, _, bytes) => aligned(file, bytes, alignment).map_err(failed)?,
-                Content::Tensor(t) => aligned(file, &t.to_bytes()?, alignment).map_err(failed)?,
+                Content::Bytes(_, _, bytes) => write_aligned(file, bytes, alignment).map_err(failed)?,
+                Content::Tensor(t) => write_aligned(file, &t.to_bytes()?, alignment).map_err(failed)?,
             }
         }
         Ok(())
@@ -122,18 +122,18 @@ fn is_uniform(v: &Value) -> bool {
 }
 
 /// Writes bytes, and zeros up to the next multiple of the alignment.
-fn aligned(file: &mut dyn Write, bytes: &[u8], alignment: usize) -> io::Result<()> {
+fn write_aligned(file: &mut dyn Write, bytes: &[u8], alignment: usize) -> io::Result<()> {
     file.write_all(bytes)?;
     let zeros = bytes.len().next_multiple_of(alignment) - bytes.len();
     file.write_all(&vec![0; zeros])
 }
 
-fn text(out: &mut Vec<u8>, s: &str) {
+fn push_text(out: &mut Vec<u8>, s: &str) {
     out.extend((s.len() as u64).to_le_bytes());
     out.extend(s.as_bytes());
 }
 
-fn value(out: &mut Vec<u8>, v: &Value) {
+fn push_value(out: &mut Vec<u8>, v: &Value) {
     match v {
         Value::U8(x) => out.extend(x.to_le_bytes()),
         Value::I8(x) => out.extend(x.to_le_bytes()),
@@ -146,11 +146,11 @@ fn value(out: &mut Vec<u8>, v: &Value) {
         Value::I64(x) => out.extend(x.to_le_bytes()),
         Value::F64(x) => out.extend(x.to_le_bytes()),
         Value::Bool(x) => out.push(u8::from(*x)),
-        Value::String(x) => text(out, x),
+        Value::String(x) => push_text(out, x),
         Value::Array(kind, items) => {
             out.extend((*kind as u32).to_le_bytes());
             out.extend((items.len() as u64).to_le_bytes());
-            items.iter().for_each(|item| value(out, item));
+            items.iter().for_each(|item| push_value(out, item));
         }
     }
 }

@@ -27,8 +27,8 @@ fn depth(graph: &Graph, regions: &[Arc<Graph>], depths: &[usize]) -> usize {
 /// Parses a graph.
 pub fn parse(text: &str) -> Result<Graph> {
     let mut p = Parser { text, at: 0 };
-    p.need("gradus")?;
-    p.need("graph")?;
+    p.require("gradus")?;
+    p.require("graph")?;
     let version = p.word()?;
     if version.parse() != Ok(FORMAT_VERSION) {
         return Err(p.error(format!("format version {version}; this build reads version {FORMAT_VERSION}")));
@@ -36,7 +36,7 @@ pub fn parse(text: &str) -> Result<Graph> {
     let mut regions: Vec<Arc<Graph>> = Vec::new();
     let mut depths: Vec<usize> = Vec::new();
     while p.eat("region") {
-        p.need("@")?;
+        p.require("@")?;
         let k = p.word()?;
         if k.parse() != Ok(regions.len()) {
             return Err(p.error(format!("region @{k}, expected @{}", regions.len())));
@@ -48,9 +48,9 @@ pub fn parse(text: &str) -> Result<Graph> {
         depths.push(depth(&graph, &regions, &depths));
         regions.push(Arc::new(graph));
     }
-    p.need("graph")?;
+    p.require("graph")?;
     let graph = p.body(&regions)?;
-    p.space();
+    p.skip_space();
     if p.at < text.len() {
         return Err(p.error("expected the end of the text"));
     }
@@ -87,12 +87,12 @@ impl<'t> Parser<'t> {
         &self.text[self.at..]
     }
 
-    fn space(&mut self) {
+    fn skip_space(&mut self) {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
     fn eat(&mut self, token: &str) -> bool {
-        self.space();
+        self.skip_space();
         let hit = self.rest().starts_with(token);
         if hit {
             self.at += token.len();
@@ -100,13 +100,13 @@ impl<'t> Parser<'t> {
         hit
     }
 
-    fn need(&mut self, token: &str) -> Result<()> {
+    fn require(&mut self, token: &str) -> Result<()> {
         if self.eat(token) { Ok(()) } else { Err(self.error(format!("expected `{token}`"))) }
     }
 
     /// Reads a nonempty run of letters, digits and `_ . ' + -`.
     fn word(&mut self) -> Result<&'t str> {
-        self.space();
+        self.skip_space();
         let rest = self.rest();
         let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
         if end == 0 {
@@ -127,7 +127,7 @@ impl<'t> Parser<'t> {
             if self.eat(close) {
                 return Ok(items);
             }
-            self.need(",")?;
+            self.require(",")?;
         }
     }
 
@@ -143,7 +143,7 @@ impl<'t> Parser<'t> {
     fn aval(&mut self) -> Result<Aval> {
         let name = self.word()?;
         let dtype = DType::parse(name).ok_or_else(|| self.error(format!("`{name}` is not a dtype")))?;
-        self.need("[")?;
+        self.require("[")?;
         let extents = self.list("]", |p| p.number::<usize>("an extent"))?;
         Ok(Aval::new(dtype, Shape::from(extents)))
     }
@@ -151,10 +151,10 @@ impl<'t> Parser<'t> {
     fn body(&mut self, regions: &[Arc<Graph>]) -> Result<Graph> {
         let b = Builder::new();
         let mut values: HashMap<String, (Id, u32)> = HashMap::new();
-        self.need("(")?;
+        self.require("(")?;
         let inputs = self.list(")", |p| {
             let name = p.word()?;
-            p.need(":")?;
+            p.require(":")?;
             Ok((name, p.aval()?))
         })?;
         for (name, aval) in inputs {
@@ -163,7 +163,7 @@ impl<'t> Parser<'t> {
                 return Err(self.error(format!("input `{name}` is named twice")));
             }
         }
-        self.need("{")?;
+        self.require("{")?;
         while !self.eat("return") {
             self.node(&b, &mut values, regions)?;
         }
@@ -178,16 +178,16 @@ impl<'t> Parser<'t> {
         values: &mut HashMap<String, (Id, u32)>,
         regions: &[Arc<Graph>],
     ) -> Result<()> {
-        self.need("%")?;
+        self.require("%")?;
         let label = format!("%{}", self.word()?);
-        self.need("=")?;
+        self.require("=")?;
         let name = self.word()?;
-        self.need("(")?;
+        self.require("(")?;
         let ins = self.list(")", |p| p.value(values))?;
         let mut attrs: Vec<(&str, Attr)> = Vec::new();
         while !self.eat(":") {
             let key = self.word()?;
-            self.need("=")?;
+            self.require("=")?;
             attrs.push((key, self.attr(regions, 0)?));
         }
         let mut types = vec![self.aval()?];
@@ -253,7 +253,7 @@ impl<'t> Parser<'t> {
         if self.eat("{") {
             let entries = self.list("}", |p| {
                 let key = if p.eat("\"") { p.string()? } else { p.word()?.to_string() };
-                p.need("=")?;
+                p.require("=")?;
                 Ok((key, p.attr(regions, depth + 1)?))
             })?;
             return Ok(Attr::Map(entries));
@@ -313,9 +313,9 @@ impl<'t> Parser<'t> {
             Class::Bool => self.list("}", |p| Ok(p.number::<bool>("true or false")? as i64))?.into(),
             Class::Complex => {
                 let part = |p: &mut Self| {
-                    p.need("(")?;
+                    p.require("(")?;
                     let z = C::new(p.float()?, p.float()?);
-                    p.need(")")?;
+                    p.require(")")?;
                     Ok(z)
                 };
                 self.list("}", part)?.into()

@@ -11,8 +11,9 @@ use std::ops::AddAssign;
 pub struct Stats {
     /// Number of nodes, including those of nested graphs. The body of a loop counts once, not once per iteration.
     pub nodes: u64,
-    /// Arithmetic operations: one per element of a pointwise op, one per element combined by a reduction, two per
-    /// product of a contraction or convolution. Movement, sorting and external routines count as none.
+    /// Arithmetic operations: one per element of a pointwise op or a selection, one per element combined by a reduction,
+    /// two per product of a contraction or convolution. Casts, movement, sorting, Fourier transforms and external routines
+    /// count as none.
     pub flops: u64,
     /// Bytes of operands and results, summed over the nodes that compute.
     pub bytes: u64,

@@ -59,7 +59,7 @@ impl<'g> Var<'g> {
         self.builder.splat(self.id)
     }
 
-    /// Multiplies; a constant factor 1 or -1 needs no product. For derivative rules, whose partials often
+    /// Multiplies; a constant factor 1 or -1 needs no product. Derivative rules use this, because their partials often
     /// have these values.
     pub fn scale(self, factor: Var<'g>) -> Var<'g> {
         match (self.splat(), factor.splat()) {

@@ -55,7 +55,7 @@ impl Fft {
             return Ok(vec![x.clone()]);
         }
         let direction = if self.inverse { FftDirection::Inverse } else { FftDirection::Forward };
-        let fft = Plan::new(&mut FftPlanner::new(), n, direction)?;
+        let fft = Algorithm::new(&mut FftPlanner::new(), n, direction)?;
         if inner == 1 {
             fft.run(&mut data)?;
             return Ok(vec![Literal::new(x.aval().clone(), data)?]);
@@ -79,20 +79,20 @@ const POLL_INTERVAL: usize = 1 << 16;
 
 /// The algorithm for a transform of some extent. Long transforms are composed of short ones, so that they can be
 /// stopped in between.
-enum Plan {
+enum Algorithm {
     Short(Arc<dyn rustfft::Fft<f64>>),
     /// A composite extent `rows · columns`.
     Split {
-        rows: Box<Plan>,
-        columns: Box<Plan>,
+        rows: Box<Algorithm>,
+        columns: Box<Algorithm>,
         roots: Roots,
     },
     /// A large prime extent, as a convolution with a chirp (Bluestein), by transforms of a power of two.
     Chirp {
         chirp: Vec<C>,
         kernel: Vec<C>,
-        forward: Box<Plan>,
-        inverse: Box<Plan>,
+        forward: Box<Algorithm>,
+        inverse: Box<Algorithm>,
     },
 }
 
@@ -118,15 +118,15 @@ impl Roots {
     }
 }
 
-impl Plan {
-    fn new(planner: &mut FftPlanner<f64>, n: usize, direction: FftDirection) -> Result<Plan> {
+impl Algorithm {
+    fn new(planner: &mut FftPlanner<f64>, n: usize, direction: FftDirection) -> Result<Algorithm> {
         if n <= UNSTOPPABLE {
-            return Ok(Plan::Short(planner.plan_fft(n, direction)));
+            return Ok(Algorithm::Short(planner.plan_fft(n, direction)));
         }
         if let Some(rows) = (2..=n.isqrt()).rev().find(|d| n.is_multiple_of(*d)) {
-            let columns = Box::new(Plan::new(planner, n / rows, direction)?);
-            let rows = Box::new(Plan::new(planner, rows, direction)?);
-            return Ok(Plan::Split { rows, columns, roots: Roots::new(n, direction) });
+            let columns = Box::new(Algorithm::new(planner, n / rows, direction)?);
+            let rows = Box::new(Algorithm::new(planner, rows, direction)?);
+            return Ok(Algorithm::Split { rows, columns, roots: Roots::new(n, direction) });
         }
         // exp(∓πi k²/n) depends on k² modulo 2n.
         let roots = Roots::new(2 * n, direction);
@@ -141,24 +141,24 @@ impl Plan {
             kernel[k] = root.conj() / long as f64;
             kernel[(long - k) % long] = kernel[k];
         }
-        let forward = Box::new(Plan::new(planner, long, FftDirection::Forward)?);
+        let forward = Box::new(Algorithm::new(planner, long, FftDirection::Forward)?);
         forward.run(&mut kernel)?;
-        let inverse = Box::new(Plan::new(planner, long, FftDirection::Inverse)?);
-        Ok(Plan::Chirp { chirp, kernel, forward, inverse })
+        let inverse = Box::new(Algorithm::new(planner, long, FftDirection::Inverse)?);
+        Ok(Algorithm::Chirp { chirp, kernel, forward, inverse })
     }
 
     fn len(&self) -> usize {
         match self {
-            Plan::Short(fft) => fft.len(),
-            Plan::Split { rows, columns, .. } => rows.len() * columns.len(),
-            Plan::Chirp { chirp, .. } => chirp.len(),
+            Algorithm::Short(fft) => fft.len(),
+            Algorithm::Split { rows, columns, .. } => rows.len() * columns.len(),
+            Algorithm::Chirp { chirp, .. } => chirp.len(),
         }
     }
 
     /// Transforms each consecutive block of `self.len()` elements.
     fn run(&self, data: &mut [C]) -> Result<()> {
         match self {
-            Plan::Short(fft) => {
+            Algorithm::Short(fft) => {
                 let mut scratch = vec![C::ZERO; fft.get_inplace_scratch_len()];
                 let together = fft.len() * (UNSTOPPABLE / fft.len().max(1)).max(1);
                 for some in data.chunks_mut(together) {
@@ -166,7 +166,7 @@ impl Plan {
                     fft.process_with_scratch(some, &mut scratch);
                 }
             }
-            Plan::Split { rows, columns, roots } => {
+            Algorithm::Split { rows, columns, roots } => {
                 let (r, c) = (rows.len(), columns.len());
                 let mut other = stop::filled(r * c, C::ZERO)?;
                 for block in data.chunks_exact_mut(r * c) {
@@ -185,7 +185,7 @@ impl Plan {
                     }
                 }
             }
-            Plan::Chirp { chirp, kernel, forward, inverse } => {
+            Algorithm::Chirp { chirp, kernel, forward, inverse } => {
                 let mut long = stop::filled(kernel.len(), C::ZERO)?;
                 for block in data.chunks_exact_mut(chirp.len()) {
                     let (start, rest) = long.split_at_mut(block.len());

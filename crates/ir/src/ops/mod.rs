@@ -51,25 +51,26 @@ pub trait Primitive: Named + Debug + Send + Sync + 'static {
     /// Returns the kind of derivative of the op.
     fn derivative(&self) -> Derivative;
 
-    /// Returns the partial derivative for each operand, in terms of operands and result. For kind
-    /// `Pointwise`.
+    /// Returns the partial derivative for each operand, in terms of operands and result. Required
+    /// for kind `Pointwise`.
     fn partials<'g>(&self, _rule: &Rule<'_, 'g>) -> Vec<Option<Var<'g>>> {
         Vec::new()
     }
 
-    /// Applies the adjoint for one operand to the result's cotangent. For kinds `Linear` and `Multilinear`.
+    /// Applies the adjoint for one operand to the result's cotangent. Required for kinds `Linear`,
+    /// `Multilinear` and `LinearJvp`.
     fn transpose<'g>(&self, _rule: &Rule<'_, 'g>, _operand: usize, _ct: Var<'g>) -> Option<Var<'g>> {
         None
     }
 
-    /// Returns tangents of the results, linear in the operands' tangents (`None` is zero). For kinds `Jvp`,
-    /// `LinearJvp` and `Structural`.
+    /// Returns tangents of the results, linear in the operands' tangents (`None` is zero). Required for kinds
+    /// `Jvp`, `LinearJvp` and `Structural`.
     fn jvp<'g>(&self, _rule: &Rule<'_, 'g>, _tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         Vec::new()
     }
 
-    /// Returns cotangents of the operands that are needed, from those of the results (`None` is zero). For
-    /// kind `Structural`.
+    /// Returns cotangents of the operands that are needed, from those of the results (`None` is zero).
+    /// Required for kind `Structural`.
     fn vjp<'g>(
         &self,
         _rule: &Rule<'_, 'g>,
@@ -230,8 +231,8 @@ pub enum Derivative {
     /// [`Primitive::jvp`], written with other ops; reverse mode transposes it.
     Jvp,
     /// Linear in the named operands, as `Linear`. For the other operands [`Primitive::jvp`] applies, which sees only
-    /// their tangents. For implicitly defined results, such as the solution of a linear system, whose derivative is
-    /// again such a solution.
+    /// their tangents. Ops with implicitly defined results use this kind, such as the solution of a linear system, whose
+    /// derivative is again such a solution.
     LinearJvp(Operands),
     /// An op that holds graphs and maps transforms over them: [`Primitive::jvp`] and [`Primitive::vjp`].
     Structural,
@@ -241,7 +242,7 @@ pub enum Derivative {
     Unknown,
 }
 
-/// Which operands a (multi)linear op is linear in.
+/// The operands in which a linear or multilinear op is linear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operands {
     /// All of them.
@@ -269,7 +270,7 @@ pub enum Bound {
     Ulps(f64),
     /// This many `eps · Σ|terms|`, for sums and contractions.
     Terms(f64),
-    /// This many `eps` times the largest magnitude among operands and results, for well-conditioned operands. For
+    /// This many `eps` times the largest magnitude among operands and results, for well-conditioned operands. Used for
     /// transforms and factorisations, where every result depends on every operand.
     Largest(f64),
 }
@@ -375,7 +376,7 @@ pub enum Form {
     Fourier(fft::Fft),
     /// A graph over the operands.
     Region(Arc<Graph>),
-    /// One of several graphs, by the first operand.
+    /// One of several graphs, selected by the first operand.
     Switch(Vec<Arc<Graph>>),
     /// A loop of known length.
     Scan(Box<scan::Scan>),

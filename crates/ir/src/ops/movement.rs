@@ -1,6 +1,7 @@
 //! Ops that move elements without computing: reshape, permute, broadcast, slice, flip, pad, concat.
 //!
-//! All but pad and concat are views: a tensor can apply them without a copy.
+//! Permute, broadcast, slice and flip are views: a tensor applies them without a copy. Reshape is one if strides can
+//! express it.
 
 use super::*;
 use crate::{DType, Shape, message, op_struct};

@@ -2,7 +2,7 @@
 //! derivative does too.
 
 use super::derivative::cotangents;
-use super::{differentiable, must, precision};
+use super::{differentiable, precision, require};
 use crate::Failure;
 use crate::compare::{Allowed, Difference, compare, largest};
 use crate::random::Random;
@@ -39,12 +39,12 @@ pub fn batch(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fai
     let wrt = differentiable(&graph.input_avals());
     let reverse = match wrt.is_empty() {
         true => None,
-        false => Some(must("batch", "a vjp graph", transform::vjp(graph, &wrt))?),
+        false => Some(require("batch", "a vjp graph", transform::vjp(graph, &wrt))?),
     };
     for subset in 1..1u64 << inputs.len().min(MAX) {
         // Further inputs are batched together with the first.
         let batched = Batched::new(graph, inputs, |i| subset >> (if i < MAX { i } else { 0 }) & 1 == 1);
-        let wide = must("batch", "a batched graph", transform::vmap(graph, &batched.axes, 2))?;
+        let wide = require("batch", "a batched graph", transform::vmap(graph, &batched.axes, 2))?;
         batched.equals_loop(&wide)?;
         batched.has_empty_batch()?;
         if let Some(reverse) = &reverse {
@@ -73,15 +73,15 @@ impl<'a> Batched<'a> {
             Some(axis) => stacked([&self.elements[0][i], &self.elements[1][i]], *axis),
             None => Ok(self.elements[0][i].clone()),
         };
-        must("batch", "stacked inputs", self.axes.iter().enumerate().map(one).collect())
+        require("batch", "stacked inputs", self.axes.iter().enumerate().map(one).collect())
     }
 
     fn equals_loop(&self, wide: &Graph) -> Result<(), Failure> {
-        let alone = |k: usize| must("batch", "a value", evaluate(self.graph, &self.elements[k]));
+        let alone = |k: usize| require("batch", "a value", evaluate(self.graph, &self.elements[k]));
         let (first, second) = (alone(0)?, alone(1)?);
-        let found = must("batch", "a value of the batched graph", evaluate(wide, &self.inputs()?))?;
+        let found = require("batch", "a value of the batched graph", evaluate(wide, &self.inputs()?))?;
         for (k, found) in found.iter().enumerate() {
-            let expected = must("batch", "stacked outputs", stacked([&first[k], &second[k]], 0))?;
+            let expected = require("batch", "stacked outputs", stacked([&first[k], &second[k]], 0))?;
             near(self.graph, &expected, found).map_err(|d| {
                 let batched = format!("output {k} of each element, batched at {:?}", self.axes);
                 Failure::new("batch", batched, d)
@@ -92,7 +92,7 @@ impl<'a> Batched<'a> {
 
     /// Checks that a batch of no elements has outputs of no elements.
     fn has_empty_batch(&self) -> Result<(), Failure> {
-        let none = must("batch", "an empty batch", transform::vmap(self.graph, &self.axes, 0))?;
+        let none = require("batch", "an empty batch", transform::vmap(self.graph, &self.axes, 0))?;
         let expected: Vec<Shape> = self.graph.output_avals().iter().map(|a| prepend(0, &a.shape)).collect();
         let found: Vec<Shape> = none.output_avals().into_iter().map(|a| a.shape).collect();
         if expected == found {
@@ -108,19 +108,19 @@ fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]
     let mut random = Random::of(batched.graph);
     let (mut alone, mut seeds) = (Vec::new(), Vec::new());
     for element in &batched.elements {
-        let values = must("batch", "a value", evaluate(batched.graph, element))?;
+        let values = require("batch", "a value", evaluate(batched.graph, element))?;
         let seed = cotangents(&mut random, &values);
         let point: Vec<Literal> = element.iter().chain(&seed).cloned().collect();
-        alone.push(must("batch", "gradients of an element", evaluate(reverse, &point))?);
+        alone.push(require("batch", "gradients of an element", evaluate(reverse, &point))?);
         seeds.push(seed);
     }
     let stacked_seeds = |axis: &dyn Fn(usize) -> usize| -> Result<Vec<Literal>, Failure> {
         let pairs = seeds[0].iter().zip(&seeds[1]).enumerate();
-        must("batch", "stacked cotangents", pairs.map(|(k, (a, b))| stacked([a, b], axis(k))).collect())
+        require("batch", "stacked cotangents", pairs.map(|(k, (a, b))| stacked([a, b], axis(k))).collect())
     };
-    let reverse_wide = must("batch", "a vjp graph", transform::vjp(wide, wrt))?;
+    let reverse_wide = require("batch", "a vjp graph", transform::vjp(wide, wrt))?;
     let point = [batched.inputs()?, stacked_seeds(&|_| 0)?].concat();
-    let of_wide = must("batch", "gradients of the batched graph", evaluate(&reverse_wide, &point))?;
+    let of_wide = require("batch", "gradients of the batched graph", evaluate(&reverse_wide, &point))?;
 
     // The cotangents of the batched vjp graph are inputs like any other: their batch axis may have any
     // position.
@@ -128,13 +128,13 @@ fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]
         seeds[0].iter().enumerate().map(|(k, c)| k % (c.shape().rank() + 1)).collect();
     let axes: Vec<Option<usize>> =
         batched.axes.iter().copied().chain(seed_axes.iter().copied().map(Some)).collect();
-    let wide_reverse = must("batch", "a batched vjp graph", transform::vmap(reverse, &axes, 2))?;
+    let wide_reverse = require("batch", "a batched vjp graph", transform::vmap(reverse, &axes, 2))?;
     let point = [batched.inputs()?, stacked_seeds(&|k| seed_axes[k])?].concat();
-    let of_reverse = must("batch", "gradients of the batched vjp graph", evaluate(&wide_reverse, &point))?;
+    let of_reverse = require("batch", "gradients of the batched vjp graph", evaluate(&wide_reverse, &point))?;
 
     for (k, &i) in wrt.iter().enumerate() {
         let (a, b) = (&alone[0][k], &alone[1][k]);
-        let lead = must("batch", "stacked gradients", stacked([a, b], 0))?;
+        let lead = require("batch", "stacked gradients", stacked([a, b], 0))?;
         let refuse = |what: &str, d: Difference| {
             let expected = format!("{what}, batched at {:?}", batched.axes);
             Failure::new("batch", expected, d).operand(Some(i))
@@ -146,7 +146,7 @@ fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]
             None => (Ok(combine(&[(1.0, a), (1.0, b)])), summed(&of_reverse[k])),
         };
         let (looped, mapped) =
-            (must("batch", "stacked gradients", looped)?, must("batch", "gradients in place", mapped)?);
+            (require("batch", "stacked gradients", looped)?, require("batch", "gradients in place", mapped)?);
         near(batched.graph, &looped, &of_wide[k]).map_err(|d| refuse("the gradients of the elements", d))?;
         near(batched.graph, &mapped, &of_wide[k]).map_err(|d| refuse("vjp of vmap to be vmap of vjp", d))?;
     }

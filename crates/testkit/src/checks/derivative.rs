@@ -1,7 +1,7 @@
 //! Checks that forward mode is the derivative, and reverse mode its adjoint.
 //! Takes a graph and a point; returns a failure if a mode is wrong. Second derivatives are in `second.rs`.
 
-use super::{differentiable, must, precision, same_types, subsets};
+use super::{differentiable, precision, require, same_types, subsets};
 use crate::Failure;
 use crate::compare::{Allowed, compare, largest};
 use crate::random::Random;
@@ -26,7 +26,7 @@ pub(super) const ADJOINT: f64 = 1e-11;
 /// alone, and all together.
 pub fn jvp(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
-    let values = must("jvp", "a value", evaluate(graph, inputs))?;
+    let values = require("jvp", "a value", evaluate(graph, inputs))?;
     if smooth
         && !wrt.is_empty()
         && values.iter().any(|v| v.f().iter().any(|x| x.is_nan()) || v.c().iter().any(|z| z.is_nan()))
@@ -63,7 +63,7 @@ pub(super) fn forward(
         for (&i, t) in wrt.iter().zip(tangents) {
             moved[i] = combine(&[(1.0, &inputs[i]), (h, t)]);
         }
-        must("jvp", "a value nearby", evaluate(graph, &moved))
+        require("jvp", "a value nearby", evaluate(graph, &moved))
     };
     let mut outcome = Ok(());
     for step in STEPS {
@@ -114,9 +114,9 @@ pub(super) fn push(
     wrt: &[usize],
     tangents: &[Literal],
 ) -> Result<(Vec<Literal>, Vec<Literal>), Failure> {
-    let forward = must(check, "a jvp graph", transform::jvp(graph, wrt))?;
+    let forward = require(check, "a jvp graph", transform::jvp(graph, wrt))?;
     let point: Vec<Literal> = inputs.iter().chain(tangents).cloned().collect();
-    let mut outs = must(check, "a value of the jvp graph", evaluate(&forward, &point))?;
+    let mut outs = require(check, "a value of the jvp graph", evaluate(&forward, &point))?;
     let tangents = outs.split_off(graph.outputs().len().min(outs.len()));
     let of_outputs: Vec<Aval> =
         graph.output_avals().into_iter().filter(|a| a.dtype.is_differentiable()).collect();
@@ -132,9 +132,9 @@ pub(super) fn pull(
     wrt: &[usize],
     cotangents: &[Literal],
 ) -> Result<Vec<Literal>, Failure> {
-    let reverse = must(check, "a vjp graph", transform::vjp(graph, wrt))?;
+    let reverse = require(check, "a vjp graph", transform::vjp(graph, wrt))?;
     let point: Vec<Literal> = inputs.iter().chain(cotangents).cloned().collect();
-    let gradients = must(check, "a value of the vjp graph", evaluate(&reverse, &point))?;
+    let gradients = require(check, "a value of the vjp graph", evaluate(&reverse, &point))?;
     let of_inputs: Vec<Aval> = wrt.iter().map(|&i| inputs[i].aval().clone()).collect();
     same_types(check, "gradients", &of_inputs, &gradients)?;
     Ok(gradients)
@@ -151,7 +151,7 @@ pub(super) fn cotangents(random: &mut Random, values: &[Literal]) -> Vec<Literal
 /// together. Checks also that every gradient has its operand's type.
 pub fn adjoint(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
-    let values = must("adjoint", "a value", evaluate(graph, inputs))?;
+    let values = require("adjoint", "a value", evaluate(graph, inputs))?;
     let mut random = Random::of(graph);
     for (subset, alone) in subsets(&wrt) {
         let tangents: Vec<Literal> = subset.iter().map(|&i| random.literal(inputs[i].aval())).collect();

@@ -1,6 +1,6 @@
 //! Checks the same graph in other dtypes, and on a device other than the reference evaluator.
 
-use super::{adjoint, differentiable, must, types};
+use super::{adjoint, differentiable, require, types};
 use crate::Failure;
 use crate::compare::{Allowed, compare, largest, ulp};
 use crate::random::Random;
@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// A way to evaluate graphs: the device under test.
 pub type Evaluator<'a> = &'a dyn Fn(&Graph, &[Literal]) -> IrResult<Vec<Literal>>;
 
-/// Floats that devices often handle wrongly, in addition to the least and greatest of their dtype.
+/// Floats that devices often handle wrongly. [`specials`] adds the smallest normal number of the dtype, its negative, the
+/// smallest subnormal number and the reciprocal of the smallest normal number.
 const SPECIAL: [f64; 7] = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, -1.0];
 
 /// Runs the checks of [`types`](super::types) in every dtype that the ops take, and checks the types of
@@ -31,8 +32,8 @@ pub fn dtypes(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
         if wrt.is_empty() {
             continue;
         }
-        let forward = must("dtypes", "a jvp graph", transform::jvp(&graph, &wrt)).map_err(named)?;
-        let reverse = must("dtypes", "a vjp graph", transform::vjp(&graph, &wrt)).map_err(named)?;
+        let forward = require("dtypes", "a jvp graph", transform::jvp(&graph, &wrt)).map_err(named)?;
+        let reverse = require("dtypes", "a vjp graph", transform::vjp(&graph, &wrt)).map_err(named)?;
         let outs = graph.output_avals();
         let tangents = outs.iter().filter(|a| a.dtype.is_differentiable());
         let expected: Vec<Aval> = outs.iter().chain(tangents).cloned().collect();
@@ -138,28 +139,29 @@ pub fn device_with(
     cases.extend(variants(graph, inputs));
     for (dtype, graph, inputs) in cases {
         let named = |f: Failure| f.within(&format!("device, in {dtype}"));
-        one_device(&graph, &inputs, evaluator, floats).map_err(named)?;
+        check_at(&graph, &inputs, evaluator, floats).map_err(named)?;
         if !matches!(bound(&graph), Some(Bound::Exact | Bound::Ulps(_))) {
             continue;
         }
         for shift in 0..SPECIAL.len() + 4 {
             let special: Vec<Literal> =
                 inputs.iter().enumerate().map(|(i, l)| specials(l, shift, i)).collect();
-            one_device(&graph, &special, evaluator, floats)
+            check_at(&graph, &special, evaluator, floats)
                 .map_err(|f| named(f.within("at special values")))?;
         }
     }
     Ok(())
 }
 
-fn one_device(
+/// Compares the results of a device at these inputs with those of the reference.
+fn check_at(
     graph: &Graph,
     inputs: &[Literal],
     evaluator: Evaluator<'_>,
     floats: Floats,
 ) -> Result<(), Failure> {
     let found = evaluator(graph, inputs);
-    let kept = compared(graph, inputs, &found, floats);
+    let kept = compare_results(graph, inputs, &found, floats);
     if floats.subnormals || kept.is_ok() {
         return kept;
     }
@@ -173,9 +175,9 @@ fn one_device(
     let limits = limits(graph, &flushed, &expected)?;
     let mut merged = Vec::with_capacity(found.len());
     for (((found, own), expected), limits) in found.iter().zip(&own).zip(&expected).zip(&limits) {
-        merged.push(must("device", "a literal", merge(found, own, expected, limits))?);
+        merged.push(require("device", "a literal", merge(found, own, expected, limits))?);
     }
-    compared(graph, inputs, &Ok(merged), floats)
+    compare_results(graph, inputs, &Ok(merged), floats)
 }
 
 /// Returns `found`, but with the elements of `own` wherever `found` is near `expected`.
@@ -220,7 +222,7 @@ fn flushed(l: &Literal) -> Literal {
 }
 
 /// Compares the results of a device with those of the reference at these inputs.
-fn compared(
+fn compare_results(
     graph: &Graph,
     inputs: &[Literal],
     found: &Result<Vec<Literal>, Error>,
@@ -272,7 +274,7 @@ fn limits(graph: &Graph, inputs: &[Literal], expected: &[Literal]) -> Result<Vec
         }
         Some(Bound::Terms(n)) => {
             let sizes: Vec<Literal> = inputs.iter().map(absolute).collect();
-            let sums = must("device", "a value of the magnitudes", evaluate(graph, &sizes))?;
+            let sums = require("device", "a value of the magnitudes", evaluate(graph, &sizes))?;
             let limit = |(l, sum): (&Literal, &Literal)| -> Vec<f64> {
                 let (sum, own) = (magnitudes(sum), magnitudes(l));
                 let terms = sum.iter().zip(&own).map(|(s, o)| if s.is_finite() { s.max(*o) } else { *o });
@@ -312,7 +314,7 @@ fn scale(graph: &Graph, inputs: &[Literal]) -> Result<f64, Failure> {
     let values: Vec<Var<'_>> = b.inline_all(graph, &ins).into_iter().flatten().collect();
     let floats: Vec<Var<'_>> = values.into_iter().filter(|v| v.dtype().is_differentiable()).collect();
     let all =
-        must("device", "all values of the graph", b.finish(&floats).and_then(|g| evaluate(&g, inputs)))?;
+        require("device", "all values of the graph", b.finish(&floats).and_then(|g| evaluate(&g, inputs)))?;
     Ok(all.iter().map(largest).fold(f64::MIN_POSITIVE, f64::max))
 }
 

@@ -78,7 +78,7 @@ fn precision(graph: &Graph) -> f64 {
 }
 
 /// Returns the value of a result, or a failure of the check.
-fn must<T>(check: &str, what: &str, result: IrResult<T>) -> Result<T, Failure> {
+fn require<T>(check: &str, what: &str, result: IrResult<T>) -> Result<T, Failure> {
     result.map_err(|e| Failure::new(check, what, format!("error: {e}")))
 }
 

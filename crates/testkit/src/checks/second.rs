@@ -1,7 +1,7 @@
 //! Checks derivatives of derivatives: the rules are graphs, so they must differentiate again.
 
 use super::derivative::{ADJOINT, adjoint, cotangents, equal_products, forward, jvp, pull, push};
-use super::{differentiable, must, precision};
+use super::{differentiable, precision, require};
 use crate::Failure;
 use crate::compare::{Allowed, compare, largest};
 use crate::random::Random;
@@ -16,7 +16,7 @@ use gradus_ir::{Graph, Literal};
 /// give equal entries.
 pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
-    let values = must("second", "a value", evaluate(graph, inputs))?;
+    let values = require("second", "a value", evaluate(graph, inputs))?;
     let nan = values.iter().any(|v| v.f().iter().any(|x| x.is_nan()) || v.c().iter().any(|z| z.is_nan()));
     // Where a value is NaN, its second derivative is not checked.
     if nan || wrt.is_empty() || !values.iter().any(|v| v.dtype().is_differentiable()) {
@@ -29,10 +29,10 @@ pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
     let (u, s, c) = (along(&mut random), along(&mut random), cotangents(&mut random, &values));
     let joined = |more: &[Literal]| -> Vec<Literal> { inputs.iter().chain(more).cloned().collect() };
 
-    let reverse = must("second", "a vjp graph", transform::vjp(graph, &wrt))?;
+    let reverse = require("second", "a vjp graph", transform::vjp(graph, &wrt))?;
     jvp(&reverse, &joined(&c), smooth).map_err(|f| f.within("second, of the vjp graph"))?;
     adjoint(&reverse, &joined(&c), smooth).map_err(|f| f.within("second, of the vjp graph"))?;
-    let forward = must("second", "a jvp graph", transform::jvp(graph, &wrt))?;
+    let forward = require("second", "a jvp graph", transform::jvp(graph, &wrt))?;
     adjoint(&forward, &joined(&s), smooth).map_err(|f| f.within("second, of the jvp graph"))?;
 
     // D(Jᵀc)[u] · s and c · D(J s)[u] both equal the second derivative along u and s, contracted with c.
@@ -81,12 +81,12 @@ pub fn third(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fail
     let along = |random: &mut Random| -> Vec<Literal> {
         wrt.iter().map(|&i| random.literal(inputs[i].aval())).collect()
     };
-    let values = must("third", "a value", evaluate(graph, inputs))?;
+    let values = require("third", "a value", evaluate(graph, inputs))?;
     let (c, u, w) = (cotangents(&mut random, &values), along(&mut random), along(&mut random));
-    let reverse = must("third", "a vjp graph", transform::vjp(graph, &wrt))?;
-    let second_order = must("third", "a jvp graph of the vjp graph", transform::jvp(&reverse, &wrt))?;
+    let reverse = require("third", "a vjp graph", transform::vjp(graph, &wrt))?;
+    let second_order = require("third", "a jvp graph of the vjp graph", transform::jvp(&reverse, &wrt))?;
     let point: Vec<Literal> = inputs.iter().chain(&c).chain(&u).cloned().collect();
-    let values = must("third", "a second derivative", evaluate(&second_order, &point))?;
+    let values = require("third", "a second derivative", evaluate(&second_order, &point))?;
     let slope = forward(&second_order, &point, &values, &wrt, &w, true);
     slope.map_err(|f| f.within("third, of the jvp graph of the vjp graph"))?;
     let (_, pushed) = push("third", &second_order, &point, &wrt, &w)?;

@@ -1,7 +1,7 @@
 //! Checks that a graph verifies, evaluates to values of the types it infers, and is unchanged by printing and
 //! parsing.
 
-use super::{differentiable, must, same_types};
+use super::{differentiable, require, same_types};
 use crate::Failure;
 use crate::compare::{Allowed, compare};
 use gradus_ir::graph::parse;
@@ -12,8 +12,8 @@ use gradus_ir::{Graph, Literal};
 /// Checks that the graph verifies, and evaluates to values of the types it infers that these types can
 /// represent.
 pub fn types(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
-    must("types", "a graph that verifies", graph.verify())?;
-    let outs = must("types", "a value", evaluate(graph, inputs))?;
+    require("types", "a graph that verifies", graph.verify())?;
+    let outs = require("types", "a value", evaluate(graph, inputs))?;
     same_types("types", "outputs", &graph.output_avals(), &outs)?;
     for out in &outs {
         if out.data().len() != out.shape().numel() {
@@ -32,8 +32,8 @@ pub fn types(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fai
 pub fn text(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
     let again = round_trip(graph)?;
     let (expected, found) = (
-        must("text", "a value", evaluate(graph, inputs))?,
-        must("text", "a value", evaluate(&again, inputs))?,
+        require("text", "a value", evaluate(graph, inputs))?,
+        require("text", "a value", evaluate(&again, inputs))?,
     );
     // Attributes missing from the text are missing from the hash too; only the values reveal them.
     for (expected, found) in expected.iter().zip(&found) {
@@ -53,7 +53,7 @@ pub fn text(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fail
 
 fn round_trip(graph: &Graph) -> Result<Graph, Failure> {
     let written = graph.to_string();
-    let again = must("text", &format!("the text to parse\n{written}"), parse(&written))?;
+    let again = require("text", &format!("the text to parse\n{written}"), parse(&written))?;
     let read = again.to_string();
     if read != written {
         return Err(Failure::new("text", format!("the same text\n{written}"), read));

@@ -87,7 +87,7 @@ fn dropped_unbroadcast() -> Fault {
     fault("the gradient of a broadcast keeps its extents", wrong, right, ins, "adjoint")
 }
 
-/// The mean over the last axis, as a region: linear, with a transpose chosen by the caller.
+/// Returns the form of the mean over the last axis: a region.
 fn mean(ins: &[Aval]) -> Form {
     let b = Builder::new();
     let x = b.input("x", ins[0].clone());

@@ -32,7 +32,7 @@ pub struct Fault {
     pub caught: &'static str,
 }
 
-/// All faults. Their ops are registered for parsing, so that the text check does not reject them first.
+/// Returns all faults, and registers their ops for parsing, so that the text check does not reject them first.
 pub fn faults() -> Vec<Fault> {
     [pointwise::faults(), linear::faults(), nonlinear::faults(), typing::faults(), text::faults()].concat()
 }

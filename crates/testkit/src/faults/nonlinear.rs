@@ -31,7 +31,8 @@ fn rule_not_linear() -> Fault {
     Fault { what, wrong: wrong.op(), right: Op::from(&exp::exp), ins, smooth: true, caught: "jvp" }
 }
 
-/// Without finite differences, transposing at zero tangents still loses the square.
+/// The sample is not smooth, so finite differences are skipped. The adjoint check fails, because transposing at zero
+/// tangents loses the square.
 fn rule_not_linear_at_a_kink() -> Fault {
     let wrong = ModifiedOp::new("rule_not_linear_at_a_kink", &exp::exp)
         .jvp(|rule, ts| vec![ts[0].map(|t| t * rule.outs[0] + t * t)]);
@@ -57,7 +58,7 @@ fn rule_of_one_operand() -> Fault {
     Fault { what, wrong: wrong.op(), right: Op::from(&arith::mul), ins, smooth: true, caught: "jvp" }
 }
 
-/// Correct for two factors, wrong for three.
+/// The rule is correct for two factors and wrong for three.
 fn product_without_its_other_factors() -> Fault {
     let right = Prod { axes: vec![1] };
     let wrong = ModifiedOp::new("product_by_neighbours", right.clone())
@@ -86,7 +87,7 @@ fn every_element_weighed() -> Fault {
     Fault { what, wrong: wrong.op(), right: right.into(), ins, smooth: true, caught: "jvp" }
 }
 
-/// `x²` as a region with the gradient rule `scale · x · g`.
+/// Returns `x²` as a region with the gradient rule `scale · x · g`.
 fn square_region(scale: f64) -> Call {
     let aval = Aval::new(DType::F64, [3]);
     let b = Builder::new();
@@ -113,7 +114,7 @@ fn wrong_region_gradient() -> Fault {
     }
 }
 
-/// Declared structural, without a jvp or vjp rule.
+/// The op is declared structural, but has neither a jvp nor a vjp rule.
 fn structure_without_rules() -> Fault {
     let wrong = ModifiedOp::new("structure_without_rules", &exp::exp).derivative(Derivative::Structural);
     let ins = vec![Samples::default().normal([3])];

@@ -17,7 +17,7 @@ list![
     declared_without_derivative,
 ];
 
-/// A pointwise op of one or two real operands.
+/// Makes a pointwise op of one or two real operands.
 const fn real_op(
     name: &'static str,
     arity: usize,

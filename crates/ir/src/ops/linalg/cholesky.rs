@@ -39,7 +39,7 @@ impl Primitive for Cholesky {
     }
 }
 
-impl Kernel for Cholesky {
+impl MatrixFunction for Cholesky {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         ins.iter().map(|a| Ok(T::data(dense::cholesky(a)?.data))).collect()
     }

@@ -39,7 +39,7 @@ impl Primitive for Det {
     }
 }
 
-impl Kernel for Det {
+impl MatrixFunction for Det {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         Ok(ins.into_iter().map(|a| T::data(vec![spectral::determinant(a)])).collect())
     }
@@ -59,7 +59,7 @@ impl Primitive for Adjugate {
     fn derivative(&self) -> Derivative {
         Derivative::Jvp
     }
-    /// `(tr(A⁻¹ dA) - A⁻¹ dA) adj(A)`.
+    /// `d adj(A) = (tr(A⁻¹ dA) - A⁻¹ dA) adj(A)`.
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         let adjugate = rule.outs[0];
         let moved = |da: Var<'g>| {
@@ -81,7 +81,7 @@ impl Primitive for Adjugate {
     }
 }
 
-impl Kernel for Adjugate {
+impl MatrixFunction for Adjugate {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         Ok(ins.iter().map(|a| T::data(spectral::adjugate(a).data)).collect())
     }
@@ -122,7 +122,7 @@ impl Primitive for Slogdet {
     }
 }
 
-impl Kernel for Slogdet {
+impl MatrixFunction for Slogdet {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         let one = |mut a: Mat<T>| {
             let (_, sign) = dense::lu(&mut a);

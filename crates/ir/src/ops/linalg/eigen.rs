@@ -49,7 +49,7 @@ impl Primitive for Eigh {
     }
 }
 
-impl Kernel for Eigh {
+impl MatrixFunction for Eigh {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         let mut parts = Vec::new();
         for a in &ins {
@@ -100,7 +100,7 @@ impl Primitive for Eig {
     }
 }
 
-impl Kernel for Eig {
+impl MatrixFunction for Eig {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         let mut parts = Vec::new();
         for a in ins {

@@ -65,7 +65,7 @@ impl Primitive for Lu {
     }
 }
 
-impl Kernel for Lu {
+impl MatrixFunction for Lu {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         let one = |mut a: Mat<T>| {
             let (from, _) = dense::lu(&mut a);

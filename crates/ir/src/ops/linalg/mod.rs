@@ -63,7 +63,7 @@ fn with_last_extents(x: &Aval, last: &[usize]) -> Aval {
 }
 
 /// The computation of an op on one matrix of each operand: the elements of each result, or an error.
-trait Kernel: Send + Sync + 'static {
+trait MatrixFunction: Send + Sync + 'static {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String>;
 }
 
@@ -86,19 +86,23 @@ pub enum Factorisation {
 }
 
 /// Returns the form of an op that processes the matrices of its operands one after the other.
-fn form_per_matrix(kind: Factorisation, kernel: impl Kernel, outs: Result<Vec<Aval>>) -> Form {
+fn form_per_matrix(kind: Factorisation, function: impl MatrixFunction, outs: Result<Vec<Aval>>) -> Form {
     let reference = Arc::new(move |ins: &[Literal]| {
         let outs = outs.clone()?;
         match ins.first().map(|l| l.dtype().class()) {
-            Some(Class::Complex) => run_per_matrix::<C>(&kernel, ins, &outs),
-            _ => run_per_matrix::<f64>(&kernel, ins, &outs),
+            Some(Class::Complex) => run_per_matrix::<C>(&function, ins, &outs),
+            _ => run_per_matrix::<f64>(&function, ins, &outs),
         }
     });
     Form::External { kind: External::Matrix(kind), reference }
 }
 
-/// Runs a kernel on corresponding matrices of all operands, and appends the results to each other.
-fn run_per_matrix<T: Scalar>(kernel: &impl Kernel, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Literal>> {
+/// Runs a function on corresponding matrices of all operands, and appends the results to each other.
+fn run_per_matrix<T: Scalar>(
+    function: &impl MatrixFunction,
+    ins: &[Literal],
+    outs: &[Aval],
+) -> Result<Vec<Literal>> {
     let lead = ins.first().map_or(&[][..], |l| &l.shape()[..l.shape().rank().saturating_sub(2)]);
     let count: usize = lead.iter().product();
     let matrix = |l: &Literal, b: usize| {
@@ -113,8 +117,8 @@ fn run_per_matrix<T: Scalar>(kernel: &impl Kernel, ins: &[Literal], outs: &[Aval
     let mut all: Vec<Data> = outs.iter().map(|o| empty(o.dtype)).collect();
     for b in 0..count {
         stop::poll()?;
-        let parts = kernel.run(ins.iter().map(|l| matrix(l, b)).collect::<Result<Vec<Mat<T>>>>()?);
-        // A kernel that was stopped early may have failed because of it.
+        let parts = function.run(ins.iter().map(|l| matrix(l, b)).collect::<Result<Vec<Mat<T>>>>()?);
+        // A function that was stopped early may have failed because of it.
         stop::poll()?;
         let parts = parts.map_err(|why| Error::value(matrix_of_batch(b, count), why))?;
         match count {

@@ -45,7 +45,7 @@ struct Inverse {
     epsilon: f64,
 }
 
-impl Kernel for Inverse {
+impl MatrixFunction for Inverse {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         let one = |a: &Mat<T>| {
             let (u, s, v) = spectral::svd(a)?;

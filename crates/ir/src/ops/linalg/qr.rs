@@ -59,7 +59,7 @@ impl Primitive for Qr {
     }
 }
 
-impl Kernel for Qr {
+impl MatrixFunction for Qr {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         let parts = ins
             .into_iter()

@@ -49,7 +49,7 @@ impl Primitive for Solve {
     }
 }
 
-impl Kernel for Solve {
+impl MatrixFunction for Solve {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         let [a, b] = <[Mat<T>; 2]>::try_from(ins).map_err(|_| "needs a right side")?;
         Ok(vec![T::data(dense::solve(a, &b)?.data)])
@@ -115,7 +115,7 @@ impl Primitive for TriangularSolve {
     }
 }
 
-impl Kernel for TriangularSolve {
+impl MatrixFunction for TriangularSolve {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         let [a, b] = <[Mat<T>; 2]>::try_from(ins).map_err(|_| "needs a right side")?;
         Ok(vec![T::data(dense::triangular(&a, b, [self.lower, self.transpose, self.unit])?.data)])

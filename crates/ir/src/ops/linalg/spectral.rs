@@ -16,7 +16,7 @@ const POLL_INTERVAL: usize = 16;
 const LONG: usize = 1000;
 
 /// Returns the phase of the entry that is made real: the first of at least half the largest modulus.
-fn anchor<T: Scalar>(v: &Mat<T>, j: usize) -> T {
+fn anchor_phase<T: Scalar>(v: &Mat<T>, j: usize) -> T {
     let largest = (0..v.rows).map(|i| v[(i, j)].size()).fold(0.0, f64::max);
     let entry = (0..v.rows).map(|i| v[(i, j)]).find(|x| x.size() >= 0.5 * largest);
     entry.unwrap_or(T::of(1.0)).phase()
@@ -80,7 +80,7 @@ pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> Result<(Vec<f64>, Mat<T>), String> 
     order.sort_by(|&i, &j| a[(i, i)].re().total_cmp(&a[(j, j)].re()));
     let mut v = columns(&v, &order);
     for j in 0..n {
-        let turn = anchor(&v, j).conj();
+        let turn = anchor_phase(&v, j).conj();
         v.scale_column(j, turn);
     }
     Ok((order.iter().map(|&i| a[(i, i)].re() * scale).collect(), v))
@@ -102,7 +102,7 @@ pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> Result<Svd<T>, String> {
         if stop::requested() {
             break;
         }
-        let turn = anchor(&u, j).conj();
+        let turn = anchor_phase(&u, j).conj();
         u.scale_column(j, turn);
         v.scale_column(j, turn);
     }
@@ -223,7 +223,7 @@ pub(super) fn eig(a: &Mat<C>) -> Result<(Vec<C>, Mat<C>), String> {
         let full: Vec<C> = (0..n).map(|i| (0..=k).map(|j| z[(i, j)] * x[j]).sum()).collect();
         let norm = length(&full);
         (0..n).for_each(|i| v[(i, k)] = full[i] / norm);
-        let turn = anchor(&v, k).conj();
+        let turn = anchor_phase(&v, k).conj();
         v.scale_column(k, turn);
     }
     let w: Vec<C> = (0..n).map(|i| t[(i, i)]).collect();

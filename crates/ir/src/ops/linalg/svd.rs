@@ -67,7 +67,7 @@ impl Primitive for Svd {
     }
 }
 
-impl Kernel for Svd {
+impl MatrixFunction for Svd {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         let mut parts = Vec::new();
         for a in &ins {

@@ -40,7 +40,7 @@ macro_rules! arith_ops {
                 domain: [(-2.0, 2.0), (0.5, 2.0)];
             }
             /// Quotient rounded down; the counterpart of `remainder`. A float divided by zero is the ordinary
-            /// quotient. A step function, without derivative.
+            /// quotient. A step function: its derivative is 0.
             floor_div(a, b) -> y {
                 float: floor_div_float(a, b);
                 int: floor_div_int(a, b);
@@ -93,7 +93,7 @@ macro_rules! arith_ops {
                 partials: [x.sign()];
                 domain: [(-2.0, -0.1)];
             }
-            /// 1 for positive, -1 for negative, 0 for both zeros and for NaN. No derivative.
+            /// 1 for positive, -1 for negative, 0 for both zeros and for NaN. Its derivative is 0.
             sign(x) -> y {
                 float: (x > 0.0) as i8 as f64 - (x < 0.0) as i8 as f64;
                 int: x.signum();

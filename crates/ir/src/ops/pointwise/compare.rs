@@ -1,4 +1,4 @@
-//! Comparisons and tests: boolean results, without derivative. Any comparison with NaN is false except `ne`.
+//! Comparisons and tests, with boolean results: their derivative is 0. Any comparison with NaN is false except `ne`.
 
 use super::*;
 

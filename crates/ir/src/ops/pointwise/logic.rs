@@ -1,4 +1,4 @@
-//! Logic on booleans, bit by bit on integers. No derivatives.
+//! Logic on booleans, and bit by bit on integers. The derivatives are 0.
 
 use super::*;
 

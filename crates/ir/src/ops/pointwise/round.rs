@@ -1,4 +1,4 @@
-//! Rounding: step functions, without derivative. Integers are unchanged.
+//! Rounding: step functions, whose derivative is 0. Integers are unchanged.
 
 use super::*;
 
