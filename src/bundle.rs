@@ -96,8 +96,8 @@ impl Bundle {
         outputs: &[&str],
     ) -> Result<Bundle> {
         let graph = compiled.graph();
-        let (own, given) = (graph.inputs().len() - compiled.cells().len(), graph.outputs().len());
-        let own_outputs = given - compiled.written().len();
+        let (own, all_outputs) = (graph.inputs().len() - compiled.cells().len(), graph.outputs().len());
+        let own_outputs = all_outputs - compiled.written().len();
         if own != inputs.len() || own_outputs != outputs.len() {
             let why = format!("has {own} arguments and {own_outputs} results, which need as many names");
             return Err(Error::value(format!("the program `{name}`"), why));
@@ -192,9 +192,9 @@ impl Bundle {
 /// Describes names and types of arguments or results.
 fn fields<'a>(
     all: impl Iterator<Item = (&'a crate::Aval, &'a &'a str)>,
-    way: &str,
+    key: &str,
     kind: &str,
 ) -> Vec<Value> {
-    let field = |(aval, name): (&crate::Aval, &&str)| json!({way: kind, "name": name, "shape": aval.shape.to_vec(), "dtype": aval.dtype.name()});
+    let field = |(aval, name): (&crate::Aval, &&str)| json!({key: kind, "name": name, "shape": aval.shape.to_vec(), "dtype": aval.dtype.name()});
     all.map(field).collect()
 }

@@ -15,8 +15,8 @@ pub fn svg_of_program(program: &Program, names: &[Name], type_of: impl Fn(&Name)
         for e in equations() {
             let (at, line) = (e.target.span, source_text(program, e));
             // Each term of a line is an equation; the text of the last term contains the terms before it.
-            let is_same = |(place, text): &(Span, String)| {
-                *text == line || *place == at && (line.starts_with(&**text) || text.starts_with(&*line))
+            let is_same = |(location, text): &(Span, String)| {
+                *text == line || *location == at && (line.starts_with(&**text) || text.starts_with(&*line))
             };
             match lines.iter_mut().find(|other| is_same(other)) {
                 Some((_, other)) if other.len() < line.len() => *other = line,

@@ -43,7 +43,7 @@ const CONSTANT_LINE: usize = 36;
 /// Draws the parts as SVG. Each part is below those that it depends on; if parts form a cycle, dashed arrows
 /// point upwards.
 pub fn svg_of_parts(parts: &[Part]) -> String {
-    let order = in_order(parts);
+    let order = dependency_order(parts);
     let row_of: Vec<usize> =
         (0..parts.len()).map(|i| order.iter().position(|o| *o == i).unwrap_or(0)).collect();
     let mut cells: Vec<Cell> = order.iter().enumerate().map(|(at, i)| cell(at, &parts[*i])).collect();
@@ -60,17 +60,17 @@ pub fn svg_of_parts(parts: &[Part]) -> String {
             wires.push(Wire { from: above, to: below, start, end: (middle(below), 0.0) });
             let tip = format!("{} needs {}", part.title, parts[*need].title);
             let id = format!("n{to}.in{k}");
-            lines.push(Line { id, gradient: from > to, tip, way: Vec::new() });
+            lines.push(Line { id, gradient: from > to, tip, points: Vec::new() });
         }
     }
     let sizes: Vec<(f64, f64)> = cells.iter().map(|c| c.size).collect();
     let placed = layout::place(&sizes, &wires);
     cells.iter_mut().zip(&placed.corners).for_each(|(cell, corner)| cell.corner = *corner);
-    for (line, mut way) in lines.iter_mut().zip(placed.ways) {
+    for (line, mut points) in lines.iter_mut().zip(placed.wire_points) {
         if line.gradient {
-            way.reverse();
+            points.reverse();
         }
-        line.way = way;
+        line.points = points;
     }
     let mut kinds = vec![(Kind::Input, "input")];
     let has_constants = parts.iter().any(|p| p.role == Role::Constant);
@@ -93,7 +93,7 @@ fn cell(at: usize, part: &Part) -> Cell {
 }
 
 /// Orders parts so that each comes after the parts that it depends on, except in cycles.
-fn in_order(parts: &[Part]) -> Vec<usize> {
+fn dependency_order(parts: &[Part]) -> Vec<usize> {
     let (mut order, mut seen) = (Vec::with_capacity(parts.len()), vec![false; parts.len()]);
     for root in 0..parts.len() {
         // The parts from the root to the current one, each with its number of visited dependencies.

@@ -38,7 +38,7 @@ pub(crate) struct Placement {
     pub(crate) corners: Vec<(f64, f64)>,
     /// The path of every wire. From a point with an even index it goes straight down to the next point, from
     /// one with an odd index it goes sideways.
-    pub(crate) ways: Vec<Vec<(f64, f64)>>,
+    pub(crate) wire_points: Vec<Vec<(f64, f64)>>,
     pub(crate) size: (f64, f64),
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn place(sizes: &[(f64, f64)], wires: &[Wire]) -> Placement {
         (left(i), tops[row] + (heights[row] - sizes[i].1) / 2.0)
     };
     let mut corners: Vec<(f64, f64)> = (0..sizes.len()).map(corner).collect();
-    let way = |(wire, stops): (&Wire, &Vec<(usize, f64)>)| {
+    let points = |(wire, stops): (&Wire, &Vec<(usize, f64)>)| {
         let last = stops.len() - 1;
         let at = |(k, &(row, x)): (usize, &(usize, f64))| match k {
             0 => [(x, corners[wire.from].1 + wire.start.1), (x, bottom(row) + STUB)],
@@ -95,17 +95,17 @@ pub(crate) fn place(sizes: &[(f64, f64)], wires: &[Wire]) -> Placement {
         };
         stops.iter().enumerate().flat_map(at).collect()
     };
-    let mut ways: Vec<Vec<(f64, f64)>> = wires.iter().zip(&stops).map(way).collect();
+    let mut wire_points: Vec<Vec<(f64, f64)>> = wires.iter().zip(&stops).map(points).collect();
     // Shifts the columns so that the leftmost item is at 0.
     let right = (0..sizes.len()).map(|i| corners[i].0 + sizes[i].0);
     let xs: Vec<f64> =
-        ways.iter().flatten().map(|p| p.0).chain(corners.iter().map(|c| c.0)).chain(right).collect();
+        wire_points.iter().flatten().map(|p| p.0).chain(corners.iter().map(|c| c.0)).chain(right).collect();
     let (low, high) = xs.iter().fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(*x), b.max(*x)));
-    for point in corners.iter_mut().chain(ways.iter_mut().flatten()) {
+    for point in corners.iter_mut().chain(wire_points.iter_mut().flatten()) {
         point.0 -= low;
     }
     let height = count.checked_sub(1).map_or(0.0, bottom);
-    Placement { corners, ways, size: ((high - low).max(0.0), height) }
+    Placement { corners, wire_points, size: ((high - low).max(0.0), height) }
 }
 
 /// Computes rows and columns with few crossings.
@@ -143,7 +143,7 @@ fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     let mut columns: Vec<f64> = centres.iter().map(|c| c.0).collect();
     // `dagre` may return the mirror image of a drawing. Chooses the image in which more operands are in
     // order.
-    if in_order(wires, &columns, &passes) < 0 {
+    if order_score(wires, &columns, &passes) < 0 {
         columns.iter_mut().chain(passes.iter_mut().flatten().map(|p| &mut p.1)).for_each(|x| *x = -*x);
     }
     untwist(wires, &mut passes);
@@ -152,7 +152,7 @@ fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
 
 /// Returns the number of pairs of neighbouring operands that arrive in order, minus the number of those that
 /// do not.
-fn in_order(wires: &[Wire], columns: &[f64], passes: &[Vec<(usize, f64)>]) -> i64 {
+fn order_score(wires: &[Wire], columns: &[f64], passes: &[Vec<(usize, f64)>]) -> i64 {
     let arrival = |k: usize| passes[k].last().map_or(columns[wires[k].from], |p| p.1);
     let mut into: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (k, wire) in wires.iter().enumerate() {

@@ -72,7 +72,7 @@ pub(crate) struct Line {
     pub(crate) id: String,
     pub(crate) gradient: bool,
     pub(crate) tip: String,
-    pub(crate) way: Vec<(f64, f64)>,
+    pub(crate) points: Vec<(f64, f64)>,
 }
 
 /// Returns the text that shows a number before a title.
@@ -132,12 +132,12 @@ impl Drawer {
         for ((cell, size), corner) in cells.iter_mut().zip(&sizes).zip(&placed.corners) {
             cell.corner = (corner.0, corner.1 + (size.1 - cell.size.1) / 2.0);
         }
-        for (line, mut way) in lines.iter_mut().zip(placed.ways) {
+        for (line, mut points) in lines.iter_mut().zip(placed.wire_points) {
             // Wires of gradients point upwards.
             if line.gradient {
-                way.reverse();
+                points.reverse();
             }
-            line.way = way;
+            line.points = points;
         }
         Level { cells, lines, size: placed.size }
     }
@@ -248,7 +248,7 @@ fn wires(graph: &Graph, gradients: Option<&Gradients>, cells: &[Cell]) -> (Vec<W
         let (from, cell, target) = (id.node as usize, &cells[id.node as usize], &cells[to]);
         let start = (port(&cell.outs, id.out), cell.top_margin() + cell.size.1);
         wires.push(Wire { from, to, start, end: (port(&target.ins, k as u32), target.top_margin()) });
-        lines.push(Line { id: format!("{}.in{k}", target.id), gradient: false, tip, way: Vec::new() });
+        lines.push(Line { id: format!("{}.in{k}", target.id), gradient: false, tip, points: Vec::new() });
     };
     for (i, node) in graph.nodes().iter().enumerate() {
         for (k, id) in node.ins.iter().enumerate() {
@@ -278,7 +278,7 @@ fn wires(graph: &Graph, gradients: Option<&Gradients>, cells: &[Cell]) -> (Vec<W
         wires.push(Wire { from, to, start, end: (lower.corner.0 + lower.size.0 / 2.0, below) });
         let id = format!("n{to}.in{}.d{}", flow.operand, flow.result);
         let tip = format!("{} is part of {}", gradients.name(result), gradients.name(source));
-        lines.push(Line { id, gradient: true, tip, way: Vec::new() });
+        lines.push(Line { id, gradient: true, tip, points: Vec::new() });
     }
     (wires, lines)
 }

@@ -154,7 +154,7 @@ fn draw_line(s: &mut String, line: &Line, origin: (f64, f64), path: &str) {
         ),
     );
     let mut last = (0.0, 0.0);
-    for (k, point) in line.way.iter().enumerate() {
+    for (k, point) in line.points.iter().enumerate() {
         let (x, y) = (origin.0 + point.0, origin.1 + point.1);
         match k {
             0 => push(s, format_args!("M{x:.1} {y:.1}")),

@@ -71,8 +71,8 @@ const MAX_EXECUTABLES: usize = 64;
 #[derive(PartialEq)]
 struct Key {
     types: Vec<Aval>,
-    /// For each layer with a mode: true if it is in training mode. Then, for each parameter: true if it is
-    /// trained.
+    /// A flag for each layer with a mode and for each parameter, in the order of the model's parts: true if the layer
+    /// is in training mode, or if the parameter is trained.
     settings: Vec<bool>,
     /// Device of the parameters and the batch, if not the CPU.
     device: Option<Device>,
@@ -120,7 +120,7 @@ pub fn compile_training<'m, M: Module, R: Outputs>(
     let (batch, fields, finite) = (refs(inputs), inputs.len(), false);
     let inputs = Vec::new();
     let mut step = Step { loss, parts, optimizer, names, inputs, batches, fields, finite, executables };
-    step.compiled(&batch).map_err(|e| at_caller(e, location))?;
+    step.executable_index(&batch).map_err(|e| at_caller(e, location))?;
     Ok(step)
 }
 
@@ -167,7 +167,7 @@ impl Step<'_> {
         batch: &[&Tensor],
         run: impl FnOnce(&Self, &Compiled) -> Result<T>,
     ) -> Result<(usize, T)> {
-        let at = self.compiled(batch)?;
+        let at = self.executable_index(batch)?;
         let before = self.optimizer.steps();
         if self.executables[at].key.updates {
             self.optimizer.advance()?;
@@ -271,7 +271,7 @@ impl Step<'_> {
 
     /// Returns the compiled function that runs a batch like this one.
     pub fn executable(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<&Compiled> {
-        let at = self.compiled(&refs(batch))?;
+        let at = self.executable_index(&refs(batch))?;
         Ok(&self.executables[at].compiled)
     }
 
@@ -313,8 +313,8 @@ impl Step<'_> {
         self.parts.iter().filter_map(setting).collect()
     }
 
-    /// Returns the index of the executable for a batch.
-    fn compiled(&mut self, batch: &[&Tensor]) -> Result<usize> {
+    /// Returns the index of the executable for a batch. Compiles it on first use.
+    fn executable_index(&mut self, batch: &[&Tensor]) -> Result<usize> {
         if batch.len() != self.fields {
             let why = format!("do not fit; the step was compiled for batches of {} tensors", self.fields);
             return Err(Error::value(format!("{} tensors", batch.len()), why));
@@ -342,7 +342,7 @@ impl Step<'_> {
                 let (mut outs, named) = record_captures(|| (self.loss)(batch));
                 outputs = outs.len();
                 captured = named.iter().map(|(n, _)| n.clone()).collect();
-                outs.extend(self.requested(named));
+                outs.extend(self.requested_captures(named));
                 outs
             })?;
             self.apply_gradients(&grads, outs.first(), updates)?;
@@ -371,7 +371,7 @@ impl Step<'_> {
     }
 
     /// Returns the requested intermediates, in order of capture.
-    fn requested(&self, named: Vec<(String, Tensor)>) -> Vec<Tensor> {
+    fn requested_captures(&self, named: Vec<(String, Tensor)>) -> Vec<Tensor> {
         if let Some(missing) = self.names.iter().find(|n| named.iter().all(|(m, _)| m != *n)) {
             let names: Vec<&str> = named.iter().map(|(n, _)| n.as_str()).collect();
             let why = format!("is not captured by the loss function; it captures {names:?}");

@@ -74,7 +74,7 @@ pub fn train(
     mut each: impl FnMut(&Progress<'_>) -> Result<()>,
 ) -> Result<Ended> {
     let mut done = resume(config, step, loader)?;
-    let mut saved = Saved::new(config);
+    let mut saved = RunCheckpoint::new(config);
     while done < config.batches {
         let batch = loader.next_batch()?;
         let outcome = step.run(&batch)?;
@@ -122,15 +122,15 @@ fn not_finite(step: &Step<'_>) -> Result<Option<String>> {
 
 /// The checkpoint of a run. The previous checkpoint is kept until a step after the new one has given a finite
 /// loss.
-struct Saved<'a> {
+struct RunCheckpoint<'a> {
     config: &'a Config,
     /// If true, the checkpoint was written by this run and no step has been taken since.
     unconfirmed: bool,
 }
 
-impl<'a> Saved<'a> {
-    fn new(config: &'a Config) -> Saved<'a> {
-        Saved { config, unconfirmed: false }
+impl<'a> RunCheckpoint<'a> {
+    fn new(config: &'a Config) -> RunCheckpoint<'a> {
+        RunCheckpoint { config, unconfirmed: false }
     }
 
     fn previous(path: &Path) -> PathBuf {

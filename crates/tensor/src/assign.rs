@@ -149,8 +149,8 @@ impl Tensor {
         })
     }
 
-    /// Copies the elements into new memory. Returns `None` for traced tensors and if the copy would be
-    /// recorded.
+    /// Copies the elements into new memory. Returns `None` inside a trace, if the copy would be recorded, and if the
+    /// elements are not on the CPU.
     fn copy_to_write(&self) -> Option<Tensor> {
         if trace::is_tracing() || (self.requires_grad() && tape::is_grad_enabled()) {
             return None;

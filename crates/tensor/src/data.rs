@@ -122,7 +122,7 @@ impl Data {
     }
 
     /// Returns the elements of row-major `i64` data without a copy.
-    pub(crate) fn ints(&self) -> Option<&[i64]> {
+    pub(crate) fn i64_slice(&self) -> Option<&[i64]> {
         let plain = self.aval.dtype == DType::I64 && self.strides.is_none();
         let all = plain.then(|| self.storage.host::<i64>())??;
         Some(&all[self.offset..][..self.aval.shape.numel()])

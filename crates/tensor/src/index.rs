@@ -198,14 +198,14 @@ impl Tensor {
         let ids = self.to_dtype(DType::I64);
         if trace::for_operands(&[&ids]).is_none() && ids.device().is_cpu() {
             let n = extent as i64;
-            if ids.with_data(|d| d.ints().map(|all| all_below(all, n))) == Some(true) {
+            if ids.with_data(|d| d.i64_slice().map(|all| are_in_range(all, n))) == Some(true) {
                 return Ok(ids);
             }
             // Minimum (at most 0) and maximum (at least -1).
             let ends = |all: &[i64]| {
                 all.iter().fold((0, -1), |(low, high): (i64, i64), i| (low.min(*i), high.max(*i)))
             };
-            let known = ids.with_data(|d| d.ints().map(ends));
+            let known = ids.with_data(|d| d.i64_slice().map(ends));
             let (low, high) = known.map_or_else(|| ids.to_vec::<i64>().map(|all| ends(&all)), Ok)?;
             if low < -n || high >= n {
                 let known = ids.to_vec::<i64>()?;
@@ -458,7 +458,7 @@ impl Tensor {
 }
 
 /// Returns true if all are in `0..n`, checked in one parallel pass.
-fn all_below(all: &[i64], n: i64) -> bool {
+fn are_in_range(all: &[i64], n: i64) -> bool {
     const EACH: usize = 1 << 16;
     let outside = AtomicBool::new(false);
     Pool::global().run(all.len().div_ceil(EACH), &|chunk| {
@@ -495,11 +495,13 @@ fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Result<Tensor> {
         && ids.device().is_cpu()
         && let Some(ids) = ids.with_data(|d| d.to_vec::<i64>().ok())
     {
-        let (steps, mut at): (Vec<i64>, Vec<i64>) = (strides.iter().map(|&s| s as i64).collect(), ids);
-        let other_strides: Vec<i64> = (0..own.rank()).map(|a| if a == axis { 0 } else { steps[a] }).collect();
+        let (signed_strides, mut at): (Vec<i64>, Vec<i64>) =
+            (strides.iter().map(|&s| s as i64).collect(), ids);
+        let other_strides: Vec<i64> =
+            (0..own.rank()).map(|a| if a == axis { 0 } else { signed_strides[a] }).collect();
         at.iter_mut()
             .zip(Offsets::new(&own, &other_strides, 0))
-            .for_each(|(at, other)| *at = *at * steps[axis] + other);
+            .for_each(|(at, other)| *at = *at * signed_strides[axis] + other);
         return Ok(Tensor::from_slice(&at, own));
     }
     let position = |ids: &Tensor| {

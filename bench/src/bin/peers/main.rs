@@ -87,13 +87,13 @@ fn growth() -> Result<(), Failure> {
         let mut best = [(f64::INFINITY, f64::INFINITY); 2];
         for _ in 0..3 {
             for ((layers, batch), best) in sizes.into_iter().zip(&mut best) {
-                let (built, step) = grown(layers, batch)?;
+                let (built, step) = compile_and_step_times(layers, batch)?;
                 *best = (best.0.min(built), best.1.min(step));
             }
         }
         let [(build0, step0), (built, step)] = best;
         let times = f64::from(layers * batch) / 64.0;
-        // The same plan serves any batch.
+        // The time to compile should grow with the layers only, because a graph has equally many nodes for any batch.
         let (more, work) = (built / build0 / f64::from(layers) * 4.0, step / step0 / times);
         println!("| {layers} | {batch} | {built:.0} | {more:.2} | {step:.1} | {work:.2} |");
     }
@@ -101,7 +101,7 @@ fn growth() -> Result<(), Failure> {
 }
 
 /// Measures the time to compile a GPT and the shortest time of one step, in a new process with empty caches.
-fn grown(layers: i32, batch: i32) -> Result<(f64, f64), Failure> {
+fn compile_and_step_times(layers: i32, batch: i32) -> Result<(f64, f64), Failure> {
     let name = format!("W5.{layers}x{batch}");
     let output = Command::new(std::env::current_exe()?).args(["--cold", &name]).output()?;
     let times: Value = serde_json::from_slice(&output.stdout)?;

@@ -70,9 +70,11 @@ pub(crate) fn build(name: &str) -> Result<Workload, Failure> {
         "W2.64K" => chain(1 << 16)?,
         "W2.64M" => chain(1 << 26)?,
         "W3.softmax" => compiled(&[rows()], |x| vec![x[0].softmax(-1)])?,
-        "W3.softmax_fb" => compiled(&[rows(), upstream()], |x| pulled(&x[..1], &x[1], |x| x[0].softmax(-1)))?,
-        "W3.ln" => compiled(&norm_inputs()[..3], |x| vec![normed(x)])?,
-        "W3.ln_fb" => compiled(&norm_inputs(), |x| pulled(&x[..3], &x[3], normed))?,
+        "W3.softmax_fb" => {
+            compiled(&[rows(), cotangent()], |x| gradients(&x[..1], &x[1], |x| x[0].softmax(-1)))?
+        }
+        "W3.ln" => compiled(&norm_inputs()[..3], |x| vec![layer_norm(x)])?,
+        "W3.ln_fb" => compiled(&norm_inputs(), |x| gradients(&x[..3], &x[3], layer_norm))?,
         "W4" => training(models::mlp(), Adam::default(), None)?,
         "W5" => training(models::gpt(4, 16), Adam::default(), None)?,
         "W6" => training(models::cnn(), Sgd { rate: 0.01, ..Sgd::default() }, None)?,
@@ -141,7 +143,7 @@ fn chain(n: usize) -> Result<Workload, Failure> {
 fn attention(n: usize) -> Result<Workload, Failure> {
     let ins = [1, 2, 3, 4].map(|seed| fill(seed, &[1, 16, n, 64], 1.0));
     compiled(&ins, |x| {
-        pulled(&x[..3], &x[3], |x| {
+        gradients(&x[..3], &x[3], |x| {
             let options = AttentionOptions { causal: true, ..AttentionOptions::default() };
             scaled_dot_product_attention(&x[0], &x[1], &x[2], &options)
         })
@@ -152,20 +154,20 @@ fn rows() -> Tensor {
     fill(5, &[4096, 1024], 2.0)
 }
 
-fn upstream() -> Tensor {
+fn cotangent() -> Tensor {
     fill(8, &[4096, 1024], 1.0)
 }
 
 fn norm_inputs() -> Vec<Tensor> {
-    vec![rows(), fill(6, &[1024], 0.1) + 1.0, fill(7, &[1024], 0.1), upstream()]
+    vec![rows(), fill(6, &[1024], 0.1) + 1.0, fill(7, &[1024], 0.1), cotangent()]
 }
 
-fn normed(x: &[Tensor]) -> Tensor {
+fn layer_norm(x: &[Tensor]) -> Tensor {
     x[0].layer_norm([1024], Some(&x[1]), Some(&x[2]), 1e-5)
 }
 
 /// Computes the gradients of a function for a given cotangent of its result.
-fn pulled(ins: &[Tensor], g: &Tensor, f: impl FnOnce(&[Tensor]) -> Tensor) -> Vec<Tensor> {
+fn gradients(ins: &[Tensor], g: &Tensor, f: impl FnOnce(&[Tensor]) -> Tensor) -> Vec<Tensor> {
     let refs: Vec<&Tensor> = ins.iter().collect();
     let grads = vjp(&refs, f).and_then(|(_, pull)| pull(&[g]));
     grads.unwrap_or_else(|e| vec![Tensor::failed(e)])

@@ -85,7 +85,7 @@ pub(crate) fn remember(name: &'static str, args: &Args, ins: &[&Tensor], op: &Op
     let Ok(Some((ready, outs))) = executable_unless_view(op, device, &datas) else { return };
     let ins = datas.iter().map(|d| d.aval.clone()).collect();
     let what = Callee::Composite(name, args.clone());
-    keep(slot(name, &first.aval), CachedCall { what, ins, outs, device, ready });
+    store(slot(name, &first.aval), CachedCall { what, ins, outs, device, ready });
 }
 
 /// Caches the program of an op on row-major data. Composites are cached by name instead, see [`remember`].
@@ -94,10 +94,10 @@ pub(crate) fn remember_op(op: &Op, device: Device, datas: &[Data], outs: &[Aval]
     if !matches!(op, Op::Call(_)) && datas.iter().all(|d| d.strides.is_none()) {
         let (what, ins) = (Callee::Op(op.clone()), datas.iter().map(|d| d.aval.clone()).collect());
         let call = CachedCall { what, ins, outs: outs.to_vec(), device, ready: ready.clone() };
-        keep(slot(op.name(), &first.aval), call);
+        store(slot(op.name(), &first.aval), call);
     }
 }
 
-fn keep(at: usize, call: CachedCall) {
+fn store(at: usize, call: CachedCall) {
     let _ = CACHED.try_with(|all| all.borrow_mut()[at].replace(call));
 }

@@ -19,13 +19,13 @@
 //!                                                  backward.rs runs the plans of the nodes, last node first
 //! ```
 //!
-//! | cache | one for each | filled by | bound |
+//! | cache | scope; key | filled by | bound |
 //! |---|---|---|---|
-//! | calls in `call_cache` | thread; op or composite, with its types | `execute` and `region.rs`, after they compiled a call | 256 slots; a new call replaces the one in its slot |
+//! | calls in `call_cache` | thread; op or composite, with its types | `execute.rs`, `region.rs` and `contract.rs`, for a call that it does not contain | 256 slots; a new call replaces the one in its slot |
 //! | programs of ops in `execute` | process; op, device, types, layouts | the first call | as [`plan::BoundedCache`] |
 //! | programs of graphs in `execute` | process; graph, device, cells that it updates | the first compilation | 256 programs, then as [`plan::BoundedCache`] |
 //! | plans in `plan` | process; call, types, operands that require gradients | the first recorded call | as [`plan::BoundedCache`] |
-//! | plans of pointwise ops | process; op, operands that require gradients | the first recorded call | none, since there are few |
+//! | plans of pointwise ops | process; op, dtype, operands that require gradients | the first recorded call | none, since there are few |
 
 pub(crate) mod apply;
 pub(crate) mod backward;

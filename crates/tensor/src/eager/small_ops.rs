@@ -88,9 +88,10 @@ fn positions_of(shape: &Shape, axis: usize, ids: &Data) -> Option<Vec<usize>> {
         return None;
     }
     let along = in_range_indices(ids, shape[axis])?;
-    let mut steps: Vec<i64> = shape.strides().iter().map(|&s| s as i64).collect();
-    let step = std::mem::replace(&mut steps[axis], 0);
-    Some(along.iter().zip(Offsets::new(own, &steps, 0)).map(|(id, at)| (at + id * step) as usize).collect())
+    let mut strides: Vec<i64> = shape.strides().iter().map(|&s| s as i64).collect();
+    let stride = std::mem::replace(&mut strides[axis], 0);
+    let offsets = along.iter().zip(Offsets::new(own, &strides, 0));
+    Some(offsets.map(|(id, at)| (at + id * stride) as usize).collect())
 }
 
 /// Returns true if an operation on these tensors would be recorded for gradients or in a trace.
@@ -172,8 +173,8 @@ fn scatter_at<E: Pod>(
 ) -> Option<Storage> {
     let mut result = Storage::from_slice(&x.storage.host::<E>()?[x.offset..][..x.aval.shape.numel()])?;
     let (to, all) = (result.get_mut_slice::<E>()?, new.storage.host::<E>()?);
-    let steps = new.strides();
-    let from = Offsets::new(shape, &steps, new.offset as i64);
+    let strides = new.strides();
+    let from = Offsets::new(shape, &strides, new.offset as i64);
     at.iter().zip(from).for_each(|(&i, j)| into(&mut to[i], all[j as usize]));
     Some(result)
 }
@@ -189,8 +190,8 @@ fn draw_bits(state: &Data, outs: &[Aval]) -> Option<Vec<Data>> {
 }
 
 fn fill_iota(out: &Aval, axis: usize) -> Option<Storage> {
-    let (n, step, extent) = (out.shape.numel(), out.shape.strides()[axis], out.shape[axis]);
-    let at = |i: usize| i / step % extent;
+    let (n, stride, extent) = (out.shape.numel(), out.shape.strides()[axis], out.shape[axis]);
+    let at = |i: usize| i / stride % extent;
     match out.dtype {
         DType::I64 => Storage::from_fn(n, |i| at(i) as i64),
         DType::F64 => Storage::from_fn(n, |i| at(i) as f64),

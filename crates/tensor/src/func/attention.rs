@@ -123,7 +123,7 @@ impl AttentionOptions {
 
     /// Returns a mask of the keys that each query sees, and a tensor to add to the scores. `None` stands for
     /// no mask and for nothing to add.
-    fn seen(&self, scores: &Tensor, mask: Option<&Tensor>) -> (Option<Tensor>, Option<Tensor>) {
+    fn visible_keys(&self, scores: &Tensor, mask: Option<&Tensor>) -> (Option<Tensor>, Option<Tensor>) {
         let shape = scores.shape();
         let (queries, keys) = (scores.dim(-2), scores.dim(-1));
         let (mut seen, mut bias) = (None, None);
@@ -215,7 +215,7 @@ pub fn scaled_dot_product_attention(
         if let Some(c) = options.softcap {
             s = (s / c).tanh() * c;
         }
-        let (seen, bias) = options.seen(&s.expand_to(&scores), x.get(3).filter(|_| masked));
+        let (seen, bias) = options.visible_keys(&s.expand_to(&scores), x.get(3).filter(|_| masked));
         s = s.expand_to(&scores);
         if let Some(bias) = bias {
             s = s + bias;

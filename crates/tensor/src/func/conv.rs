@@ -111,6 +111,7 @@ fn check_groups(groups: usize, counts: &[usize]) -> Result<()> {
     Err(Error::value(format!("{groups} groups"), format!("must divide the channels, here {counts:?}")))
 }
 
+/// Returns the distance from the first to the last element of a window along an axis.
 fn reach(extent: usize, dilation: usize) -> i64 {
     (extent.saturating_sub(1) as i64).saturating_mul(dilation as i64)
 }

@@ -13,14 +13,14 @@ fn labels(count: usize) -> String {
 }
 
 /// Returns an error if `x` does not have this rank.
-fn of_rank(x: &Tensor, rank: usize, what: &str) -> Result<()> {
+fn check_rank(x: &Tensor, rank: usize, what: &str) -> Result<()> {
     if x.rank() == rank {
         return Ok(());
     }
     Err(Error::shape(format!("shape {}", x.shape()), format!("must have rank {rank}, as a {what} does")))
 }
 
-fn equal(a: usize, b: usize, what: &str) -> Result<()> {
+fn check_equal(a: usize, b: usize, what: &str) -> Result<()> {
     if a == b { Ok(()) } else { Err(Error::shape(format!("{what} {a} and {b}"), "must be equal")) }
 }
 
@@ -96,9 +96,9 @@ pub fn tensordot(a: &Tensor, b: &Tensor, axes_a: impl Axes, axes_b: impl Axes) -
     }
     let plan = || {
         let (of_a, of_b) = (axes_a.resolve(a.rank())?, axes_b.resolve(b.rank())?);
-        equal(of_a.len(), of_b.len(), "numbers of axes")?;
+        check_equal(of_a.len(), of_b.len(), "numbers of axes")?;
         for (&i, &j) in of_a.iter().zip(&of_b) {
-            equal(a.shape()[i], b.shape()[j], &format!("extents of axes {i} and {j},"))?;
+            check_equal(a.shape()[i], b.shape()[j], &format!("extents of axes {i} and {j},"))?;
         }
         Ok((of_a, of_b))
     };
@@ -129,9 +129,9 @@ pub fn addmm(c: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Tenso
         return failed;
     }
     let check = || {
-        of_rank(a, 2, "matrix")?;
-        of_rank(b, 2, "matrix")?;
-        equal(a.shape()[1], b.shape()[0], "inner extents")?;
+        check_rank(a, 2, "matrix")?;
+        check_rank(b, 2, "matrix")?;
+        check_equal(a.shape()[1], b.shape()[0], "inner extents")?;
         let shape = [a.shape()[0], b.shape()[1]].into();
         match c.shape().broadcast(&shape) {
             Some(s) if s == shape => Ok(()),
@@ -214,10 +214,10 @@ impl Tensor {
             return failed;
         }
         let check = || {
-            of_rank(self, ranks[0].0, ranks[0].1)?;
-            of_rank(other, ranks[1].0, ranks[1].1)?;
-            inner.map_or(Ok(()), |(a, b)| equal(self.dim(a), other.dim(b), "inner extents"))?;
-            if name == "bmm" { equal(self.dim(0), other.dim(0), "batch extents") } else { Ok(()) }
+            check_rank(self, ranks[0].0, ranks[0].1)?;
+            check_rank(other, ranks[1].0, ranks[1].1)?;
+            inner.map_or(Ok(()), |(a, b)| check_equal(self.dim(a), other.dim(b), "inner extents"))?;
+            if name == "bmm" { check_equal(self.dim(0), other.dim(0), "batch extents") } else { Ok(()) }
         };
         match check() {
             Ok(()) => self.dot_labels(other, lhs, rhs, out),

@@ -347,8 +347,8 @@ pub(super) fn floating(x: &Tensor) -> Tensor {
     if x.dtype().is_differentiable() { x.clone() } else { x.to_dtype(DType::F32) }
 }
 
-/// Returns start and end of window `i` of `count` even windows; adjacent windows overlap if `count` does not
-/// divide the extent.
+/// Returns start and end of window `i` of `count` windows of nearly equal length. If `count` does not divide the
+/// extent, adjacent windows may share one element.
 fn bin(i: usize, count: usize, extent: usize) -> (usize, usize) {
     let [i, n, extent] = [i, count, extent].map(|v| v as u128);
     ((i * extent / n) as usize, ((i + 1) * extent).div_ceil(n) as usize)
@@ -397,8 +397,8 @@ fn adaptive_plan(x: &Tensor, sizes: &[usize]) -> Result<(Vec<usize>, Vec<usize>)
     Ok((lead, spatial))
 }
 
-/// Mean over `size` even windows along each of the last axes; adjacent windows overlap by one where the size
-/// does not divide the extent. Integers are converted to `f32`.
+/// Mean over `size` windows of nearly equal length along each of the last axes. Where the size does not divide the
+/// extent, adjacent windows may share one element. Integers are converted to `f32`.
 #[track_caller]
 pub fn adaptive_avg_pool(x: &Tensor, size: &[usize]) -> Tensor {
     let n = size.len();
@@ -434,8 +434,8 @@ fn mean_of(x: &Tensor, axis: usize, lengths: &[usize]) -> Tensor {
     &sum / floats(x.dtype(), divisors, [&[lengths.len()][..], &inner].concat())
 }
 
-/// Maximum over `size` even windows along each of the last axes, as [`max_pool`]. Adjacent windows overlap by
-/// one element where the size does not divide the extent.
+/// Maximum over `size` windows of nearly equal length along each of the last axes, as [`max_pool`]. Where the size
+/// does not divide the extent, adjacent windows may share one element.
 #[track_caller]
 pub fn adaptive_max_pool(x: &Tensor, size: &[usize]) -> Tensor {
     let n = size.len();

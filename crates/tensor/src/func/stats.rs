@@ -13,7 +13,7 @@ fn root(x: &Tensor) -> Tensor {
 }
 
 /// Converts a result back to the half-precision dtype of its operand.
-fn narrowed(y: Tensor, from: &Tensor) -> Tensor {
+fn restore_half(y: Tensor, from: &Tensor) -> Tensor {
     if matches!(from.dtype(), DType::F16 | DType::BF16) { y.to_dtype(from.dtype()) } else { y }
 }
 
@@ -56,7 +56,7 @@ fn reduce_region_n<const N: usize>(
     let found = region(name, args, &[x], |x| {
         let axes: Vec<isize> = axes.iter().map(|&a| a as isize).collect();
         f(&wide(&x[0]), &axes).map(|y| {
-            let y = narrowed(y, &x[0]);
+            let y = restore_half(y, &x[0]);
             if keepdim { y } else { y.squeeze(&axes) }
         })
     });
@@ -135,7 +135,7 @@ fn norm_kept(x: &Tensor, p: f64, axes: &[isize]) -> Tensor {
 
 /// Promotes both operands to one float dtype, or returns the failed operand.
 #[track_caller]
-fn pair(a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Tensor> {
+fn promote_pair(a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Tensor> {
     for t in [a, b] {
         if t.error().is_some() {
             return Err(t.clone());
@@ -232,13 +232,13 @@ impl Tensor {
         let args = vec![arg("p", p), arg("axis", a), arg("eps", eps)];
         region1("normalize", args, &[&x], |x| {
             let full = wide(&x[0]);
-            narrowed(&full / at_least(&norm_kept(&full, p, &[a as isize]), eps), &x[0])
+            restore_half(&full / clamp_to_least(&norm_kept(&full, p, &[a as isize]), eps), &x[0])
         })
     }
 }
 
 /// Clamps to at least `least`, with derivative 0 where it is clamped.
-fn at_least(x: &Tensor, least: f64) -> Tensor {
+fn clamp_to_least(x: &Tensor, least: f64) -> Tensor {
     x.le(least).select(least, x)
 }
 
@@ -246,7 +246,7 @@ fn at_least(x: &Tensor, least: f64) -> Tensor {
 /// (PyTorch's default is 1e-8).
 #[track_caller]
 pub fn cosine_similarity(a: &Tensor, b: &Tensor, axis: isize, eps: f64) -> Tensor {
-    let [a, b] = match pair(a, b) {
+    let [a, b] = match promote_pair(a, b) {
         Ok(pair) => pair,
         Err(failed) => return failed,
     };
@@ -262,8 +262,8 @@ pub fn cosine_similarity(a: &Tensor, b: &Tensor, axis: isize, eps: f64) -> Tenso
     region1("cosine_similarity", args, &[&a, &b], |x| {
         let along = along as isize;
         let full: Vec<Tensor> = x.iter().map(|t| wide(t).expand_to(&shape)).collect();
-        let unit = |t: &Tensor| t / at_least(&norm_kept(t, 2.0, &[along]), eps);
-        narrowed((unit(&full[0]) * unit(&full[1]).conj()).sum(along), &x[0])
+        let unit = |t: &Tensor| t / clamp_to_least(&norm_kept(t, 2.0, &[along]), eps);
+        restore_half((unit(&full[0]) * unit(&full[1]).conj()).sum(along), &x[0])
     })
 }
 
@@ -271,7 +271,7 @@ pub fn cosine_similarity(a: &Tensor, b: &Tensor, axis: isize, eps: f64) -> Tenso
 /// 1e-6) is added to every difference.
 #[track_caller]
 pub fn pairwise_distance(a: &Tensor, b: &Tensor, p: f64, eps: f64, keepdim: bool) -> Tensor {
-    let [a, b] = match pair(a, b) {
+    let [a, b] = match promote_pair(a, b) {
         Ok(pair) => pair,
         Err(failed) => return failed,
     };
@@ -284,7 +284,7 @@ pub fn pairwise_distance(a: &Tensor, b: &Tensor, p: f64, eps: f64, keepdim: bool
     }
     let args = vec![arg("p", p), arg("eps", eps), arg("keepdim", keepdim)];
     region1("pairwise_distance", args, &[&a, &b], |x| {
-        let distance = narrowed(norm_kept(&(wide(&x[0]) - wide(&x[1]) + eps), p, &[-1]), &x[0]);
+        let distance = restore_half(norm_kept(&(wide(&x[0]) - wide(&x[1]) + eps), p, &[-1]), &x[0]);
         if keepdim { distance } else { distance.squeeze(-1) }
     })
 }
@@ -293,7 +293,7 @@ pub fn pairwise_distance(a: &Tensor, b: &Tensor, p: f64, eps: f64, keepdim: bool
 /// The axes before the last two broadcast. The derivative is 0 where two vectors are equal.
 #[track_caller]
 pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Tensor {
-    let [a, b] = match pair(a, b) {
+    let [a, b] = match promote_pair(a, b) {
         Ok(pair) => pair,
         Err(failed) => return failed,
     };
@@ -317,7 +317,7 @@ pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Tensor {
     }
     region1("cdist", vec![arg("p", p)], &[&a, &b], |x| {
         let apart = wide(&x[0]).unsqueeze(-2) - wide(&x[1]).unsqueeze(-3);
-        narrowed(norm_kept(&apart, p, &[-1]).squeeze(-1), &x[0])
+        restore_half(norm_kept(&apart, p, &[-1]).squeeze(-1), &x[0])
     })
 }
 

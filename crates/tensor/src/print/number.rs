@@ -52,7 +52,7 @@ fn floats(v: &[f64], style: Style) -> Vec<String> {
     let sizes = || finite().map(f64::abs).filter(|x| *x != 0.0);
     let (most, least) = (sizes().fold(0.0, f64::max), sizes().fold(f64::INFINITY, f64::min));
     let scientific = most >= 1e8 || (most > 0.0 && (least < 1e-4 || most / least > 1000.0));
-    let digits = if scientific { finite().map(|x| mantissa(x, style)).max().unwrap_or(0) } else { 0 };
+    let digits = if scientific { finite().map(|x| mantissa_digits(x, style)).max().unwrap_or(0) } else { 0 };
     let power = finite().map(|x| exponent(x, digits).abs()).max().map_or(0, |p| p.to_string().len().max(2));
     let word = |x: f64| {
         let sign = match x {
@@ -96,24 +96,25 @@ fn floats(v: &[f64], style: Style) -> Vec<String> {
 
 /// Returns the number of digits after the point of the shortest scientific form that rounds to the number in
 /// its dtype.
-fn mantissa(x: f64, Style { dtype, most, .. }: Style) -> usize {
+fn mantissa_digits(x: f64, Style { dtype, most, .. }: Style) -> usize {
     let identifies = |d: &usize| format!("{x:.d$e}").parse::<f64>().is_ok_and(|y| dtype.round(y) == x);
     (0..most).find(identifies).unwrap_or(most)
 }
 
-fn split(x: f64, digits: usize) -> (String, i32) {
+/// Returns the mantissa, with `digits` digits after the point, and the exponent of the scientific form.
+fn split_scientific(x: f64, digits: usize) -> (String, i32) {
     let text = format!("{x:.digits$e}");
     let (mantissa, power) = text.split_once('e').unwrap_or((&text, "0"));
     (mantissa.to_string(), power.parse().unwrap_or(0))
 }
 
 fn exponent(x: f64, digits: usize) -> i32 {
-    split(x, digits).1
+    split_scientific(x, digits).1
 }
 
 /// Formats a magnitude in scientific notation, with `digits` of mantissa and `power` digits of exponent.
 fn format_scientific(size: f64, digits: usize, power: usize) -> String {
-    let (mantissa, exponent) = split(size, digits);
+    let (mantissa, exponent) = split_scientific(size, digits);
     let point = if digits == 0 { "." } else { "" };
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{mantissa}{point}e{sign}{:0power$}", exponent.abs())
