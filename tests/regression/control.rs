@@ -9,7 +9,7 @@ use gradus::{
 const KEEPS: [Keep; 5] = [Keep::All, Keep::Every(2), Keep::Every(3), Keep::Sqrt, Keep::Recursive];
 
 #[test]
-fn fault_22_a_checkpointed_scan_gives_its_value_on() {
+fn fault_22_a_checkpointed_scan_passes_its_value_on() {
     let x = Tensor::from(1.0);
     for keep in KEEPS {
         let how = ScanOptions { keep, length: Some(4), ..ScanOptions::default() };

@@ -75,7 +75,7 @@ fn checked_control(nested: &Nested, what: &str) {
     let ways = [
         ("on 3 threads", poisoned(3), &first, 0.0),
         ("interpreted", run(Executable::interpreted(plan.clone()).unwrap().poisoned(), 2), &first, 0.0),
-        ("without shared memory", run(Executable::of(roomy(&plan)).unwrap(), 2), &first, 0.0),
+        ("without shared memory", run(Executable::of(without_shared_memory(&plan)).unwrap(), 2), &first, 0.0),
         ("as it is", first.clone(), &right, *bound),
     ];
     for (how, found, expected, bound) in ways {
@@ -158,7 +158,7 @@ fn checked(dtype: DType, seed: u64) -> [bool; ALL.len()] {
         ("on 3 threads", run(&poisoned, &graph, 3)),
         ("interpreted on 1 thread", run(&interpreted, &graph, 1)),
         ("interpreted on 3 threads", run(&interpreted, &graph, 3)),
-        ("without shared memory", run(&native(&roomy(&plan)), &graph, 2)),
+        ("without shared memory", run(&native(&without_shared_memory(&plan)), &graph, 2)),
     ];
     let unfused = [
         ("with all values as outputs", run(&native(&compile(&open, &PROFILE).unwrap()), &open, 2)),
@@ -201,7 +201,7 @@ fn agree(found: &[Literal], expected: &[Literal], bound: f64) -> Result<(), Stri
 }
 
 /// Returns a plan without shared memory: temporaries do not overlap, and no argument is overwritten.
-fn roomy(plan: &Plan) -> Plan {
+fn without_shared_memory(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     plan.donors.fill(None);
     plan.arena = 0;
@@ -218,7 +218,7 @@ fn roomy(plan: &Plan) -> Plan {
         | Step::While { control, .. }
         | Step::Switch(control) = step
         {
-            control.plans.iter_mut().for_each(|p| *p = Arc::new(roomy(p)));
+            control.plans.iter_mut().for_each(|p| *p = Arc::new(without_shared_memory(p)));
         }
     }
     plan

@@ -23,7 +23,7 @@ fn weights(m: &impl Module) -> Vec<Vec<f32>> {
 }
 
 #[test]
-fn weights_come_back() {
+fn saved_weights_are_loaded() {
     let folder = Folder::new("weights");
     let (a, b) = (two(1, 4), two(2, 4));
     assert_ne!(weights(&a), weights(&b));
@@ -38,7 +38,7 @@ fn weights_come_back() {
 }
 
 #[test]
-fn every_dtype_and_note_comes_back() {
+fn every_dtype_and_note_is_saved_and_loaded() {
     let folder = Folder::new("dtypes");
     let x = Tensor::from([-1.5f32, 0.0, 2.0]);
     let all: Vec<(String, Tensor)> = gradus_ir::DType::ALL

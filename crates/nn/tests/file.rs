@@ -42,7 +42,7 @@ fn arrays_of_numpy_are_read() {
 }
 
 #[test]
-fn arrays_come_back() {
+fn written_arrays_are_read() {
     let folder = Folder::new("npy");
     let x = Tensor::from([[1.5f32, -2.0, 0.0], [4.0, 5.0, -6.5]]);
     for dtype in DType::ALL.into_iter().filter(|d| *d != DType::BF16) {
@@ -115,7 +115,7 @@ fn tables_are_read() {
 }
 
 #[test]
-fn idx_and_images_come_back() {
+fn written_idx_files_and_images_are_read() {
     let folder = Folder::new("images");
     let x = Tensor::from((0..24u8).collect::<Vec<u8>>()).reshape([2, 3, 4]);
     idx::write(folder.file("x"), &x).unwrap();

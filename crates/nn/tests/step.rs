@@ -112,7 +112,7 @@ fn other_batches_are_compiled_once() {
 }
 
 #[test]
-fn captures_come_back_by_name() {
+fn captures_are_returned_by_name() {
     let m = net();
     let with_capture = |m: &Sequential, b: &[Tensor]| {
         let y = m.forward(&b[0]);

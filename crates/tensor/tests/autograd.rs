@@ -91,7 +91,7 @@ fn inner_gradients_leaves_and_detached_values() {
 }
 
 #[test]
-fn steps_have_gradient_zero() {
+fn step_functions_have_gradient_zero() {
     // Also for an infinite cotangent: the derivative is zero, not zero times the cotangent.
     for step in [Tensor::floor, Tensor::ceil, Tensor::round, Tensor::trunc, Tensor::sign] {
         let x = Tensor::from([0.3f64, -1.7]).requires_grad_();

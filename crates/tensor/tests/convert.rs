@@ -239,7 +239,7 @@ fn sums_of_narrow_integers_are_wide() {
 }
 
 #[test]
-fn making() {
+fn constructors() {
     let ints = |t: Tensor| t.to_vec::<i64>().unwrap();
     let floats = |t: Tensor| t.to_vec::<f32>().unwrap();
     assert_eq!(ints(Tensor::arange(0, 10, 3)), [0, 3, 6, 9]);
@@ -277,7 +277,7 @@ fn making() {
 }
 
 #[test]
-fn bytes_come_and_go() {
+fn tensors_are_converted_to_bytes_and_back() {
     let x = Tensor::from([[1.5f32, -2.0, 3.0], [4.0, 5.0, f32::NAN]]);
     let bytes = x.t().to_bytes().unwrap();
     assert_eq!(bytes[..8], [1.5f32.to_le_bytes(), 4.0f32.to_le_bytes()].concat());

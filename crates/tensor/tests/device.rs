@@ -40,7 +40,7 @@ fn names() {
 }
 
 #[test]
-fn there_and_back() {
+fn tensors_move_to_a_device_and_back() {
     let x = sample(&[3, 4], 1);
     let views = [
         x.clone(),

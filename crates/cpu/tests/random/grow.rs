@@ -112,16 +112,16 @@ impl<'g> Grower<'g> {
             1 => (a * b * 0.5, FEW),
             2 => (a.tanh(), FEW),
             3 => ((-(a * a)).exp(), FEW),
-            4 => self.centred(a, b),
-            5 => self.scaled(a, b),
+            4 => self.subtract_mean(a, b),
+            5 => self.scale_by_mean(a, b),
             6 => self.by_both(a, b),
             7 => self.by_all(a, b),
-            8 => self.below_the_top(a, b),
+            8 => self.exp_below_maximum(a, b),
             9 => self.softmax(a),
             10 => self.linear(a, b),
             11 => self.correlated(a, b),
             12 | 13 => self.attention(a, b),
-            14 => self.counted(a),
+            14 => self.add_index(a),
             _ => self.moved(a, b),
         }
     }
@@ -148,12 +148,14 @@ impl<'g> Grower<'g> {
         (mean.spread(&[axis], &self.shape), terms + FEW)
     }
 
-    fn centred(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+    /// Subtracts the means of the rows of `a` from `b`, and takes half.
+    fn subtract_mean(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let (mean, roundings) = self.mean(a, 1);
         ((b - mean) * 0.5, roundings)
     }
 
-    fn scaled(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+    /// Multiplies `b` by the means of the columns of `a`, adds `a`, and takes a quarter.
+    fn scale_by_mean(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let (mean, roundings) = self.mean(a, 0);
         ((b * mean + a) * 0.25, roundings)
     }
@@ -170,7 +172,8 @@ impl<'g> Grower<'g> {
         ((b + mean.spread(&[0, 1], &self.shape)) * 0.5, self.shape[0] + self.shape[1] + FEW)
     }
 
-    fn below_the_top(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+    /// Multiplies `b` by the exponentials of the differences of `a` from the largest element of its row, and takes a quarter.
+    fn exp_below_maximum(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let top = a.builder().apply1(Max { axes: vec![1] }, &[a]).spread(&[1], &self.shape);
         ((a - top).exp() * b * 0.25, FEW)
     }
@@ -183,7 +186,7 @@ impl<'g> Grower<'g> {
 
     /// Returns a product and ops after it, which may include another product.
     fn linear(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
-        let Some(weight) = self.weight else { return self.centred(b, a) };
+        let Some(weight) = self.weight else { return self.subtract_mean(b, a) };
         let times = |x: Var<'g>| x.dot(weight, "ik", "kj", "ij");
         let product = times(a);
         let made = match self.random.below(4) {
@@ -199,7 +202,7 @@ impl<'g> Grower<'g> {
     fn correlated(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let [rows, columns] = [self.shape[0], self.shape[1]];
         if self.weight.is_none() {
-            return self.scaled(b, a);
+            return self.scale_by_mean(b, a);
         }
         let inner = (a.dot(b, "ij", "ik", "jk") * (1.0 / rows as f64)).tanh();
         let outer = a.dot(inner, "ik", "kj", "ij") * (1.0 / columns as f64);
@@ -217,7 +220,7 @@ impl<'g> Grower<'g> {
         let seen = match self.random.below(6) {
             0 => self.shifted(b),
             1 => self.exchanged(a, b),
-            2 => self.counted(b).0,
+            2 => self.add_index(b).0,
             _ => b,
         };
         let heads = |x: Var<'g>| x.reshape([HEADS, rows / HEADS, columns]);
@@ -243,7 +246,8 @@ impl<'g> Grower<'g> {
         a.builder().apply1(Concat { axis }, &parts)
     }
 
-    fn counted(&mut self, a: Var<'g>) -> Made<'g> {
+    /// Adds to `a` the indices along an axis, divided by the extent, and takes half.
+    fn add_index(&mut self, a: Var<'g>) -> Made<'g> {
         let axis = self.random.below(2);
         let at = a.builder().iota(a.dtype(), &self.shape, axis);
         ((a + at * (1.0 / self.shape[axis] as f64)) * 0.5, FEW)
