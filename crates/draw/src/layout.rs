@@ -54,8 +54,8 @@ pub(crate) fn place(sizes: &[(f64, f64)], wires: &[Wire]) -> Placement {
     let rows = plain_rows(sizes.len(), wires);
     let passes: usize = wires.iter().map(|wire| rows[wire.to] - rows[wire.from]).sum();
     let columns = match sizes.len() > MAX || passes > MAX_PASSES {
-        true => plain(rows, sizes, wires),
-        false => layered(sizes, wires),
+        true => simple_columns(rows, sizes, wires),
+        false => layered_columns(sizes, wires),
     };
     let count = columns.rows.iter().max().map_or(0, |row| row + 1);
     let mut heights = vec![0.0_f64; count];
@@ -109,7 +109,7 @@ pub(crate) fn place(sizes: &[(f64, f64)], wires: &[Wire]) -> Placement {
 }
 
 /// Computes rows and columns with few crossings.
-fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
+fn layered_columns(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     let mut g: Graph<NodeLabel, EdgeLabel> =
         Graph::with_options(GraphOptions { directed: true, multigraph: true, compound: false });
     for (i, &(width, height)) in sizes.iter().enumerate() {
@@ -202,7 +202,7 @@ fn plain_rows(boxes: usize, wires: &[Wire]) -> Vec<usize> {
 }
 
 /// Places the boxes of each row next to each other, in their order. Wires get no columns between their ends.
-fn plain(rows: Vec<usize>, sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
+fn simple_columns(rows: Vec<usize>, sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     let mut ends: BTreeMap<usize, f64> = BTreeMap::new();
     let mut next = |(row, size): (&usize, &(f64, f64))| {
         let end = ends.entry(*row).or_insert(0.0);

@@ -82,7 +82,7 @@ pub fn train(
         let loss = outcome.loss.to(Device::CPU).to_dtype(DType::F64).item::<f64>()?;
         if !(loss.is_finite() && loss.abs() <= MAX_LOSS) {
             let kept = saved.restore()?;
-            return Err(diverged(done, &format!("the loss is {loss:e}"), kept));
+            return Err(divergence_error(done, &format!("the loss is {loss:e}"), kept));
         }
         saved.confirm();
         let (batches, optimizer) = (config.batches, step.optimizer());
@@ -90,7 +90,11 @@ pub fn train(
         let stopping = stop.load(Ordering::Relaxed);
         if stopping || done == config.batches || config.every > 0 && done.is_multiple_of(config.every) {
             if let Some(name) = not_finite(step)? {
-                return Err(diverged(done, &format!("the update makes `{name}` not finite"), saved.exists()));
+                return Err(divergence_error(
+                    done,
+                    &format!("the update makes `{name}` not finite"),
+                    saved.exists(),
+                ));
             }
             saved.write(step, loader, done)?;
         }
@@ -103,7 +107,7 @@ pub fn train(
     Ok(Ended::Done)
 }
 
-fn diverged(step: u64, what: &str, kept: bool) -> Error {
+fn divergence_error(step: u64, what: &str, kept: bool) -> Error {
     let kept = if kept { "the last good checkpoint is kept" } else { "no good checkpoint was written" };
     let advice = "try a lower rate, a clipped norm of the gradients, a warm-up, or f64";
     Error::value(format!("step {step}:"), format!("{what}; {advice}; {kept}"))

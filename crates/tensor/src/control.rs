@@ -185,7 +185,7 @@ pub fn scan(
         // Checks the step as part of a plain loop, before it is copied into groups.
         let avals = types(&operands)?;
         Op::from(base.clone()).infer(&avals).map_err(|e| e.at(location))?;
-        let graph = Arc::new(nested(&base, group, &avals).map_err(|e| e.or_at(location))?);
+        let graph = Arc::new(grouped_graph(&base, group, &avals).map_err(|e| e.or_at(location))?);
         crate::eager::apply::call("scan", &graph, &operands)?
     };
     let ys = outs.split_off(carries.len());
@@ -222,10 +222,10 @@ impl Group {
 }
 
 /// Builds the grouped scan as a graph.
-fn nested(scan: &Scan, group: Group, operands: &[Aval]) -> Result<Graph> {
+fn grouped_graph(scan: &Scan, group: Group, operands: &[Aval]) -> Result<Graph> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> = operands.iter().map(|a| b.input("x", a.clone())).collect();
-    let outs = nest(&b, scan, group, &ins)?;
+    let outs = build_groups(&b, scan, group, &ins)?;
     b.finish(&outs)
 }
 
@@ -235,11 +235,11 @@ fn replace_leading_extents<'g>(v: Var<'g>, cut: usize, first: &[usize]) -> Var<'
 }
 
 /// Writes the scan as a loop over groups of steps, and one shorter group for the remainder.
-fn nest<'g>(b: &'g Builder, scan: &Scan, group: Group, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+fn build_groups<'g>(b: &'g Builder, scan: &Scan, group: Group, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
     let (k, inner) = match (group, group.chunk(scan.length)) {
-        (Group::Unrolled, _) => return unrolled(b, scan, ins),
+        (Group::Unrolled, _) => return build_unrolled(b, scan, ins),
         (_, None) => return b.try_apply(scan.clone(), ins),
-        (_, Some((k, inner))) if k == scan.length => return nest(b, scan, inner, ins),
+        (_, Some((k, inner))) if k == scan.length => return build_groups(b, scan, inner, ins),
         (_, Some(chunk)) => chunk,
     };
     let (fixed, xs) = ins.split_at(scan.shared + scan.carries);
@@ -251,7 +251,7 @@ fn nest<'g>(b: &'g Builder, scan: &Scan, group: Group, ins: &[Var<'g>]) -> Resul
         xs.iter().map(|x| replace_leading_extents(cut(x, main, count * k), 1, &[count, k])).collect();
     let slices = groups.iter().map(|x| x.aval().with_shape(&x.shape()[1..]));
     let body_types: Vec<Aval> = fixed.iter().map(|v| v.aval()).chain(slices).collect();
-    let body = Arc::new(nested(&Scan { length: k, ..scan.clone() }, inner, &body_types)?);
+    let body = Arc::new(grouped_graph(&Scan { length: k, ..scan.clone() }, inner, &body_types)?);
     let outer = Scan { body, length: count, ..scan.clone() };
     let outs = b.try_apply(outer, &[fixed, &groups].concat())?;
     let (carries, ys) = outs.split_at(scan.carries);
@@ -261,7 +261,7 @@ fn nest<'g>(b: &'g Builder, scan: &Scan, group: Group, ins: &[Var<'g>]) -> Resul
     }
     let tail = Scan { length: left, ..scan.clone() };
     let rest: Vec<Var<'g>> = xs.iter().map(|x| cut(x, rest, left)).collect();
-    let outs = nest(b, &tail, inner, &[&fixed[..scan.shared], carries, &rest].concat())?;
+    let outs = build_groups(b, &tail, inner, &[&fixed[..scan.shared], carries, &rest].concat())?;
     let (carries, more) = outs.split_at(scan.carries);
     let join = |(y, z): (&Var<'g>, &Var<'g>)| concat_steps(b, scan.reverse, vec![*y, *z]);
     Ok([carries, &ys.iter().zip(more).map(join).collect::<Vec<_>>()].concat())
@@ -276,7 +276,7 @@ fn concat_steps<'g>(b: &'g Builder, reverse: bool, mut parts: Vec<Var<'g>>) -> V
 }
 
 /// Writes the steps of a scan one after the other, without a loop.
-fn unrolled<'g>(b: &'g Builder, scan: &Scan, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+fn build_unrolled<'g>(b: &'g Builder, scan: &Scan, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
     let (shared, rest) = ins.split_at(scan.shared);
     let (first, xs) = rest.split_at(scan.carries);
     let mut carries = first.to_vec();

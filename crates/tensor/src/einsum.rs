@@ -70,7 +70,7 @@ fn parse(equation: &str, shapes: &[Shape]) -> Result<(Vec<String>, String)> {
 }
 
 /// Takes diagonals until every label of the term is unique.
-fn diagonals(mut t: Tensor, labels: &str) -> Result<Term> {
+fn take_diagonals(mut t: Tensor, labels: &str) -> Result<Term> {
     let mut own = labels.to_string();
     while let Some((i, c)) = own.chars().enumerate().find(|(i, c)| own.chars().take(*i).any(|d| d == *c)) {
         let first = own.chars().position(|d| d == c).unwrap_or(0);
@@ -101,7 +101,7 @@ pub(crate) fn einsum(equation: &str, tensors: &[&Tensor], most: f64) -> Result<T
     let (terms, out) = parse(equation, &shapes)?;
     let mut work: Vec<Term> = Vec::new();
     for (t, labels) in tensors.iter().zip(&terms) {
-        work.push(diagonals((*t).clone(), labels)?);
+        work.push(take_diagonals((*t).clone(), labels)?);
     }
     // Each label has one extent. An axis of extent 1 with the label of a larger axis is dropped, so that it
     // broadcasts.

@@ -8,7 +8,7 @@ use crate::axis::resolve;
 use crate::data::Data;
 use crate::eager::apply::apply1;
 use crate::eager::small_ops;
-use crate::index_spec::{Index, Ix, bounds, complete, wrapped};
+use crate::index_spec::{Index, Ix, bounds, complete, from_front};
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use crate::trace;
@@ -45,7 +45,7 @@ impl BasicIndex {
             match entry {
                 Ix::At(i) => {
                     let n = shape[axis];
-                    let at = wrapped(i, n);
+                    let at = from_front(i, n);
                     if at < 0 || at >= n as isize {
                         return Err(Error::new(Kind::Index { index: i as i64, extent: n, from_end: true }));
                     }

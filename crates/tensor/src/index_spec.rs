@@ -119,8 +119,8 @@ macro_rules! tuples {
 }
 tuples! { (A 0) (A 0, B 1) (A 0, B 1, D 2) (A 0, B 1, D 2, E 3) (A 0, B 1, D 2, E 3, F 4) (A 0, B 1, D 2, E 3, F 4, G 5) }
 
-/// Counts a negative index from the end.
-pub(crate) fn wrapped(i: isize, extent: usize) -> isize {
+/// Returns an index counted from the front; a negative one counts from the end.
+pub(crate) fn from_front(i: isize, extent: usize) -> isize {
     if i < 0 { i + extent as isize } else { i }
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn bounds(
     if step == 0 {
         return Err(Error::value("step", "must not be 0"));
     }
-    let clamp = |i: isize, low: isize, high: isize| wrapped(i, n).clamp(low, high);
+    let clamp = |i: isize, low: isize, high: isize| from_front(i, n).clamp(low, high);
     let last = n as isize - 1;
     let by = step.unsigned_abs().min(n.max(1));
     if step > 0 {

@@ -79,7 +79,7 @@ impl Tensor {
     }
 
     #[track_caller]
-    fn permuted(&self, axes: Vec<usize>) -> Tensor {
+    fn permute_axes(&self, axes: Vec<usize>) -> Tensor {
         let view = self.try_view(|d| {
             let (shape, own) = (&d.aval.shape, d.strides());
             let all = axes.len() == own.len() && !gradus_ir::axis_mask(&axes, own.len()).contains(&false);
@@ -110,7 +110,7 @@ impl Tensor {
     pub fn permute(&self, axes: impl Axes) -> Tensor {
         match axes.resolve(self.rank()) {
             _ if self.error().is_some() => self.clone(),
-            Ok(axes) => self.permuted(axes),
+            Ok(axes) => self.permute_axes(axes),
             Err(e) => Tensor::refuse("permute", &[self], e),
         }
     }
@@ -124,7 +124,7 @@ impl Tensor {
             (Ok(a), Ok(b)) => {
                 let mut axes: Vec<usize> = (0..rank).collect();
                 axes.swap(a, b);
-                self.permuted(axes)
+                self.permute_axes(axes)
             }
             (Err(e), _) | (_, Err(e)) => Tensor::refuse("transpose", &[self], e),
         }

@@ -38,7 +38,7 @@ pub fn region<R: Outputs>(
     ins: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<Vec<Tensor>> {
-    cached(name, args, ins, f, Ok)
+    apply_cached(name, args, ins, f, Ok)
 }
 
 /// As [`region`], for a function of one result; a failure becomes a failed tensor.
@@ -64,7 +64,7 @@ pub fn region1_with_grad<G: Outputs>(
     f: impl FnOnce(&[Tensor]) -> Tensor,
     grad: impl FnOnce(&[Tensor], &Tensor, &Tensor) -> G,
 ) -> Tensor {
-    first(cached(name, args, ins, f, |call| {
+    first(apply_cached(name, args, ins, f, |call| {
         let traced = trace_rule(&call.body, call.body.output_avals(), |x, y, g| grad(x, &y[0], &g[0]))?;
         Ok(call.with_grad(require_closed(name, traced)?))
     }))
@@ -79,7 +79,7 @@ fn first(outs: Result<Vec<Tensor>>) -> Tensor {
 
 /// Applies the cached call for this name, these arguments and types; traces the body on a miss.
 #[track_caller]
-fn cached<R: Outputs>(
+fn apply_cached<R: Outputs>(
     name: &'static str,
     args: Args,
     ins: &[&Tensor],

@@ -157,7 +157,7 @@ impl<M: Machine> Body<M> {
     }
 
     /// Returns an operand in a register that the result may overwrite.
-    fn owned(&mut self, e: &mut Emitter<'_, M>, arg: Arg) -> u8 {
+    fn overwritable(&mut self, e: &mut Emitter<'_, M>, arg: Arg) -> u8 {
         if let Some(n) = arg.node().filter(|n| self.last.get(n) == Some(&self.now))
             && let Some(r) = self.registers.get(&n)
         {
@@ -283,7 +283,7 @@ impl<M: Machine> Body<M> {
             }
             Action::Fma => self.fma(e, step, [args[0], args[1], args[2]]),
             Action::Ternary(table) => {
-                let (b, to) = (self.reg(e, args[1]), self.owned(e, args[0]));
+                let (b, to) = (self.reg(e, args[1]), self.overwritable(e, args[0]));
                 let c = self.rm(e, args[2]);
                 M::op(&mut e.asm, TERNARY, to, b, c, Some(table));
                 self.free_last_uses(e, step);
@@ -304,7 +304,7 @@ impl<M: Machine> Body<M> {
                 to
             }
             Action::Far(far) => {
-                let (x, to, mask) = (self.reg(e, args[0]), self.owned(e, args[1]), self.mask(args[2]));
+                let (x, to, mask) = (self.reg(e, args[0]), self.overwritable(e, args[1]), self.mask(args[2]));
                 e.far(far, mask, x, to);
                 self.free_last_uses(e, step);
                 to
@@ -340,14 +340,14 @@ impl<M: Machine> Body<M> {
         };
         match in_place {
             Some(factor) => {
-                let (to, second) = (self.owned(e, factor), self.reg(e, other));
+                let (to, second) = (self.overwritable(e, factor), self.reg(e, other));
                 let third = self.rm(e, c);
                 M::op(&mut e.asm, FMA_213, to, second, third, None);
                 self.free_last_uses(e, step);
                 to
             }
             None => {
-                let (to, second) = (self.owned(e, c), self.reg(e, other));
+                let (to, second) = (self.overwritable(e, c), self.reg(e, other));
                 let third = self.rm(e, b);
                 M::op(&mut e.asm, FMA_231, to, second, third, None);
                 self.free_last_uses(e, step);

@@ -39,7 +39,7 @@ pub(super) fn schedule(lowered: &Lowered) -> (Vec<RowPass>, usize) {
     let stored = lowered.stores.iter().filter(|store| !store.row);
     let stored = stored.map(|store| pass[store.node] + i64::from(nodes[store.node].row));
     let last = (0..nodes.len()).filter(|&n| live[n]).map(|n| pass[n]).chain(stored).max().unwrap_or(0).max(0);
-    let saved = saved(lowered, &live, &pass);
+    let saved = saved_row_values(lowered, &live, &pass);
     let mut s = Schedule {
         nodes,
         cost: costs(nodes),
@@ -164,7 +164,7 @@ fn passes(nodes: &[Node]) -> Vec<i64> {
 
 /// Returns, for each row value, true if it is used outside of the steps per row of its pass. The entries of other nodes have
 /// no meaning.
-fn saved(lowered: &Lowered, live: &[bool], pass: &[i64]) -> Vec<bool> {
+fn saved_row_values(lowered: &Lowered, live: &[bool], pass: &[i64]) -> Vec<bool> {
     let nodes = &lowered.nodes;
     let mut saved = vec![false; nodes.len()];
     lowered.stores.iter().for_each(|s| saved[s.node] = true);

@@ -207,9 +207,9 @@ unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
     // the result.
     unsafe {
         match () {
-            () if original.is_shifted::<T>() => run.shifted(x),
-            () if s.is_merged() => run.merged(x),
-            () => run.images(x),
+            () if original.is_shifted::<T>() => run.compute_shifted(x),
+            () if s.is_merged() => run.compute_merged(x),
+            () => run.compute_images(x),
         }
     }
 }
@@ -242,7 +242,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Convolution<'_, T> {
     }
 
     /// Computes one product per group, with the output positions of all images as its columns.
-    unsafe fn merged(&self, x: &[T]) {
+    unsafe fn compute_merged(&self, x: &[T]) {
         let (&Convolution { call, s, depth_offsets, run, starts, out, .. }, original) = (self, self.original);
         let (image, columns, result) =
             (s.groups * s.channels * s.space, s.images * s.positions, s.outputs * s.positions);
@@ -288,7 +288,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Convolution<'_, T> {
 
     /// Computes one product per image and group, with all positions of the window as rows, and adds the parts of the
     /// product at their output positions.
-    unsafe fn shifted(&self, x: &[T]) {
+    unsafe fn compute_shifted(&self, x: &[T]) {
         let (&Convolution { call, out, .. }, s) = (self, self.original);
         let (image, result) = (s.channels * s.space, s.outputs * s.positions);
         let each = s.outputs * s.channels * s.window;
@@ -331,7 +331,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Convolution<'_, T> {
     }
 
     /// Computes one product per image and group.
-    unsafe fn images(&self, x: &[T]) {
+    unsafe fn compute_images(&self, x: &[T]) {
         let (&Convolution { call, s, depth_offsets, run, starts, out, .. }, original) = (self, self.original);
         let (image, result) = (s.channels * s.space, s.outputs * s.positions);
         let one = |at: usize| {

@@ -342,7 +342,7 @@ impl Build<'_> {
             }
             Operation::Reduce(combine) => {
                 let arg = self.of[inst.args[0]];
-                let arg = if self.is_narrow(arg) { self.expanded(arg) } else { arg };
+                let arg = if self.is_narrow(arg) { self.repeat_row_value(arg) } else { arg };
                 Task::Reduce { combine: *combine, arg, dtype: inst.dtype }
             }
             Operation::Scalar(scalar) => {
@@ -360,7 +360,7 @@ impl Build<'_> {
                         l.args[k].number = true;
                     } else {
                         l.args[k].instruction = match level {
-                            Level::Element => self.expanded(args[k]),
+                            Level::Element => self.repeat_row_value(args[k]),
                             Level::Row => {
                                 self.push(Task::Expand(args[k]), self.code[args[k]].kind, Level::Row)
                             }
@@ -374,7 +374,7 @@ impl Build<'_> {
     }
 
     /// Returns the instruction that repeats a row value for each element. Adds it if needed.
-    fn expanded(&mut self, instruction: usize) -> usize {
+    fn repeat_row_value(&mut self, instruction: usize) -> usize {
         if let Some(&(_, wide)) = self.wide.iter().find(|(l, _)| *l == instruction) {
             return wide;
         }

@@ -119,7 +119,7 @@ impl MultiHeadAttention {
     }
 
     /// Returns queries, keys and values by head.
-    fn projected(&self, x: &Tensor) -> Result<[Tensor; 3]> {
+    fn project(&self, x: &Tensor) -> Result<[Tensor; 3]> {
         let all = self.product(x, 0, self.in_proj_weight.dim(0))?;
         let (n, m) = (self.heads, self.kv_heads);
         Ok([(0, n), (n, m), (n + m, m)].map(|(from, heads)| self.by_head(&all, from, heads)))
@@ -156,11 +156,11 @@ impl MultiHeadAttention {
     /// positions up to its own. Exceeding the capacity is an error when the function runs.
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
-        tensor_at_caller(self.cached(x, cache), std::panic::Location::caller())
+        tensor_at_caller(self.attend_cached(x, cache), std::panic::Location::caller())
     }
 
-    fn cached(&self, x: &Tensor, cache: &Cache) -> Result<Tensor> {
-        let [q, k, v] = self.projected(x)?;
+    fn attend_cached(&self, x: &Tensor, cache: &Cache) -> Result<Tensor> {
+        let [q, k, v] = self.project(x)?;
         let (time, capacity) = (x.dim(1), cache.keys.dim(2));
         let at = &*cache.position + Tensor::iota(DType::I64, [time], 0);
         let (keys, values) = (cache.keys.index_copy(2, &at, &k), cache.values.index_copy(2, &at, &v));
@@ -179,7 +179,7 @@ impl crate::Forward for MultiHeadAttention {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
         let options = AttentionOptions { causal: self.causal, ..AttentionOptions::default() };
-        let attended = self.projected(x).map(|[q, k, v]| self.attend(&q, &k, &v, options));
+        let attended = self.project(x).map(|[q, k, v]| self.attend(&q, &k, &v, options));
         tensor_at_caller(attended, std::panic::Location::caller())
     }
 }

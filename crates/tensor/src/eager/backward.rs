@@ -110,7 +110,7 @@ fn add(slot: &mut Option<Tensor>, g: Tensor) {
 
 /// Moves a gradient to the device that needs it. Costs one load while the CPU is the only open device.
 #[inline]
-fn moved_to(g: Tensor, to: impl FnOnce() -> Device) -> Tensor {
+fn move_gradient(g: Tensor, to: impl FnOnce() -> Device) -> Tensor {
     if gradus_device::is_any_open() { g.to(to()) } else { g }
 }
 
@@ -124,13 +124,13 @@ impl Pass {
                     self.leaves.push((leaf.clone(), None));
                     self.leaves.len() - 1
                 });
-                add(&mut self.leaves[at].1, moved_to(g, || cell.device()));
+                add(&mut self.leaves[at].1, move_gradient(g, || cell.device()));
             }
         }
     }
 
     fn send_node(&mut self, node: &Handle<Node>, out: usize, g: Tensor) {
-        let g = moved_to(g, || node.device);
+        let g = move_gradient(g, || node.device);
         add(&mut self.pending.entry(node).cts[out], g);
     }
 
@@ -489,7 +489,7 @@ pub fn grad(
             _ => None,
         });
         if let Some(trace) = traced {
-            return all_used(leaves::grad(trace, &roots, wrt, how)?, wrt, how);
+            return check_all_used(leaves::grad(trace, &roots, wrt, how)?, wrt, how);
         }
         let mut pass = Pass::default();
         let _mode = recording_mode(how);
@@ -514,13 +514,13 @@ pub fn grad(
             Some(cell) => pass.leaf_at.get(&cell.addr()).and_then(|&at| pass.leaves[at].1.clone()),
             None => inner.next().and_then(|(_, g)| g),
         };
-        all_used(wrt.iter().map(of).collect(), wrt, how)
+        check_all_used(wrt.iter().map(of).collect(), wrt, how)
     };
     run().map_err(|e: Error| e.or_at(location))
 }
 
 /// Returns an error if a gradient is missing and `allow_unused` is not set.
-fn all_used(grads: Vec<Option<Tensor>>, wrt: &[&Tensor], how: Backward) -> Result<Vec<Option<Tensor>>> {
+fn check_all_used(grads: Vec<Option<Tensor>>, wrt: &[&Tensor], how: Backward) -> Result<Vec<Option<Tensor>>> {
     match grads.iter().position(Option::is_none) {
         Some(i) if !how.allow_unused => {
             let what = message!("no gradient reaches `", Term::Wrt, format!("[{i}]` ("), wrt[i].aval(), ")");

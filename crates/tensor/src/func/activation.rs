@@ -33,7 +33,7 @@ fn exponential_below_zero(x: &Tensor, alpha: f64, scale: f64) -> Tensor {
 }
 
 /// Clamps `x` to a range; the derivative is 0 at both ends.
-fn between(x: &Tensor, low: f64, high: f64) -> Tensor {
+fn clamp_to_range(x: &Tensor, low: f64, high: f64) -> Tensor {
     let x = x.le(low).select(low, x);
     x.ge(high).select(high, &x)
 }
@@ -60,7 +60,7 @@ impl Tensor {
     /// Clamps to the range 0 to 6; the derivative is 0 at both ends.
     #[track_caller]
     pub fn relu6(&self) -> Tensor {
-        region1("relu6", vec![], &[&floating(self)], |x| between(&x[0], 0.0, 6.0))
+        region1("relu6", vec![], &[&floating(self)], |x| clamp_to_range(&x[0], 0.0, 6.0))
     }
 
     /// `x` where positive, else `slope · x`; the derivative at 0 is the slope.
@@ -196,20 +196,20 @@ impl Tensor {
             );
         }
         let args = vec![arg("min", min), arg("max", max)];
-        region1("hardtanh", args, &[&floating(self)], |x| between(&x[0], min, max))
+        region1("hardtanh", args, &[&floating(self)], |x| clamp_to_range(&x[0], min, max))
     }
 
     /// `(x + 3) / 6` clamped to the range 0 to 1; the derivative is 0 at -3 and 3.
     #[track_caller]
     pub fn hardsigmoid(&self) -> Tensor {
-        region1("hardsigmoid", vec![], &[&floating(self)], |x| between(&(&x[0] + 3.0), 0.0, 6.0) / 6.0)
+        region1("hardsigmoid", vec![], &[&floating(self)], |x| clamp_to_range(&(&x[0] + 3.0), 0.0, 6.0) / 6.0)
     }
 
     /// `x hardsigmoid(x)`; the derivative is 0 at -3 and 1 at 3.
     #[track_caller]
     pub fn hardswish(&self) -> Tensor {
         region1("hardswish", vec![], &[&floating(self)], |x| {
-            &x[0] * (between(&(&x[0] + 3.0), 0.0, 6.0) / 6.0)
+            &x[0] * (clamp_to_range(&(&x[0] + 3.0), 0.0, 6.0) / 6.0)
         })
     }
 

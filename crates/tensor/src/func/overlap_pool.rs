@@ -112,7 +112,7 @@ impl Overlapping<'_> {
             here.select(&number(k), &later)
         });
         if self.slides.iter().any(|s| s.stride > 1) {
-            return self.folded(&chosen, g);
+            return self.grad_by_folding(&chosen, g);
         }
         let part = |k: usize| self.put_back(&chosen.eq(&number(k)).select(g, 0), k);
         (1..n).fold(part(0), |sum, k| sum + part(k))
@@ -120,7 +120,7 @@ impl Overlapping<'_> {
 
     /// Sends the cotangents `g` to the positions `chosen` of their windows, by writing all windows and
     /// folding them. Used for strides above 1, where the slices put back would contain mostly zeros.
-    fn folded(&self, chosen: &Tensor, g: &Tensor) -> Tensor {
+    fn grad_by_folding(&self, chosen: &Tensor, g: &Tensor) -> Tensor {
         let each = |f: fn(&Slide) -> i64| self.slides.iter().map(|s| f(s) as usize).collect::<Vec<usize>>();
         let (size, counts) = (each(|s| s.size), self.counts());
         let numbers = floats(g.dtype(), (0..self.elements()).map(|k| k as f64).collect(), &size[..]);

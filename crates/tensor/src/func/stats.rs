@@ -18,7 +18,7 @@ fn restore_half(y: Tensor, from: &Tensor) -> Tensor {
 }
 
 /// The square of the modulus.
-fn squared(x: &Tensor) -> Tensor {
+fn squared_modulus(x: &Tensor) -> Tensor {
     if x.dtype().is_complex() { x.real().square() + x.imag().square() } else { x.square() }
 }
 
@@ -79,7 +79,7 @@ pub(super) fn mean_kept(x: &Tensor, axes: &[isize]) -> Tensor {
 
 fn var_kept(x: &Tensor, axes: &[isize], correction: f64) -> Tensor {
     let from_mean = x - mean_kept(x, axes);
-    squared(&from_mean).sum_keepdim(axes) / (count(x, axes) - correction).max(0.0)
+    squared_modulus(&from_mean).sum_keepdim(axes) / (count(x, axes) - correction).max(0.0)
 }
 
 #[track_caller]
@@ -115,7 +115,7 @@ fn std_mean(x: &Tensor, axes: impl Axes, correction: f64, keepdim: bool) -> (Ten
 
 fn norm_kept(x: &Tensor, p: f64, axes: &[isize]) -> Tensor {
     match p {
-        2.0 => root(&squared(x).sum_keepdim(axes)),
+        2.0 => root(&squared_modulus(x).sum_keepdim(axes)),
         1.0 => x.abs().sum_keepdim(axes),
         0.0 => x.ne(0.0).to_dtype(x.dtype().real()).sum_keepdim(axes),
         f64::INFINITY => x.abs().max_keepdim(axes),
