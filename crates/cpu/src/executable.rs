@@ -404,14 +404,14 @@ impl Session<'_> {
         let interruptible = self.executable.plan.donors.iter().all(Option::is_none);
         // SAFETY: the caller guarantees the sizes of inputs and outputs, access to them, and the sharing that
         // the plan allows.
-        unsafe { self.run_part(pool, (ins, outs), times, interruptible) }
+        unsafe { self.run_with_interrupts(pool, (ins, outs), times, interruptible) }
     }
 
     /// As [`Session::run`]. If `interruptible` is true, loop nests and products may be interrupted.
     ///
     /// # Safety
     /// As for [`Session::run`].
-    pub(crate) unsafe fn run_part(
+    pub(crate) unsafe fn run_with_interrupts(
         &mut self,
         pool: &Pool,
         (ins, outs): (impl Iterator<Item = *mut u8>, impl Iterator<Item = *mut u8>),

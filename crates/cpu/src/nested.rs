@@ -138,7 +138,7 @@ pub(crate) unsafe fn slices(
         let outs = c.outs.iter().zip(&moves[c.ins.len()..]).map(|p| pointer(slice, p));
         // SAFETY: the caller guarantees the memory; slices write separate elements, and read none that another
         // slice writes.
-        unsafe { session.run_part(pool, (ins, outs), None, false) }
+        unsafe { session.run_with_interrupts(pool, (ins, outs), None, false) }
     };
     if sessions.len() < pool.threads() {
         return sessions.iter_mut().take(1).try_for_each(|s| (0..count).try_for_each(|slice| one(s, slice)));

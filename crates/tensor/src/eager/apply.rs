@@ -149,7 +149,7 @@ pub fn apply1(op: impl Into<Op>, ins: &[&Tensor]) -> Tensor {
 pub fn apply_n<const N: usize>(op: impl Into<Op>, ins: &[&Tensor]) -> [Tensor; N] {
     let outs = try_apply(op, ins).and_then(|outs| {
         outs.try_into().map_err(|v: Vec<Tensor>| {
-            Error::verify(format!("an op of {} results was taken for {N}", v.len()))
+            Error::verify(format!("an op has {} results, but its caller expects {N}", v.len()))
         })
     });
     outs.unwrap_or_else(|e| std::array::from_fn(|_| Tensor::failed(e.clone())))

@@ -246,7 +246,7 @@ fn take(state: &mut State, keep: bool) -> std::result::Result<Recorded, &'static
     let recorded = if keep { state.recorded.clone() } else { state.recorded.take() };
     recorded.ok_or(
         "backward runs a second time through this call, whose values have been freed; \
-         ask for `retain_graph` the first time",
+         set `retain_graph` in the first pass",
     )
 }
 

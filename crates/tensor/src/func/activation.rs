@@ -188,7 +188,7 @@ impl Tensor {
     #[track_caller]
     pub fn hardtanh(&self, min: f64, max: f64) -> Tensor {
         if min.is_nan() || max.is_nan() || min > max {
-            let why = "must not be empty: the first number at most the second";
+            let why = "is empty; the first number must be at most the second";
             return Tensor::refuse(
                 "hardtanh",
                 &[self],
