@@ -1,6 +1,6 @@
 //! `cargo run --release -p gradus-bench --bin generate MODEL.gguf [f32|bf16|int8] [TEXT]`: measures the speed
 //! at which a language model processes prompts and generates tokens, with activations in `f32`, or rounded to
-//! `bf16` or integers, and its perplexity on the beginning of a text file. Prints one JSON object;
+//! `bf16` or integers. If a text file is named, also measures the perplexity on its beginning. Prints one JSON object;
 //! `bench/generate.py` compares it with llama.cpp.
 
 #![forbid(unsafe_code)]

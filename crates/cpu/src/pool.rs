@@ -1,10 +1,10 @@
 //! Threads that share the chunks of one job.
 //!
-//! Threads without work claim one chunk at a time. The caller claims chunks too, and at the end waits only for workers
-//! that have entered the job, so a worker that the system has suspended does not delay a job that it has not entered. The
-//! caller claims from the front and workers from the back. A processor then tends to get the same chunks, and the same
-//! memory, as in the last similar job. Workers spin for some tens of microseconds before they sleep, because the kernels
-//! of a program follow each other closely.
+//! Threads without work claim one chunk at a time. The caller claims chunks too. At the end it waits only for workers
+//! that have entered the job, so a suspended worker does not delay a job that it has not entered. The caller claims from
+//! the front and workers from the back. A processor then tends to get the same chunks, and the same memory, as in the
+//! last similar job. Workers spin for some tens of microseconds before they sleep, because the kernels of a program
+//! follow each other closely.
 
 use crate::ahead::{Prefetcher, Side};
 use gradus_ir::stop;

@@ -135,8 +135,8 @@ fn expected(graph: &Graph, path: &str, all: &mut [BTreeSet<String>; 3]) {
     }
 }
 
-/// Checks that every box, wire and panel occurs once, that boxes of one level do not overlap, and that boxes
-/// are inside of their panel and panels inside of their box.
+/// Checks that every box, wire and panel occurs once, and that boxes of one level do not overlap. Boxes must be inside of
+/// their panel, and panels inside of their box.
 fn check(graph: &Graph, text: &str) {
     let doc = Document::parse(text).expect("well-formed");
     let mut all = [const { BTreeSet::new() }; 3];

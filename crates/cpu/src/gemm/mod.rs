@@ -224,8 +224,8 @@ pub(crate) unsafe fn transpose_panel(
 /// Computes a product with the best instruction set, on the threads of `pool`.
 ///
 /// # Safety
-/// Every element of the strided operands and of C is valid memory, distinct elements of C are distinct memory,
-/// and during the call no other thread accesses C (`finish` may access its block) or writes to the operands.
+/// Every element of the strided operands and of C is valid memory, and distinct elements of C are distinct memory.
+/// During the call no other thread accesses C (`finish` may access its block) or writes to the operands.
 pub unsafe fn gemm<T: Real>(pool: &Pool, problem: &Problem<'_, T>) {
     // SAFETY: the caller guarantees the memory of the problem and exclusive access to C.
     unsafe { T::gemm(pool, Isa::best(), problem) }

@@ -24,8 +24,8 @@ pub(super) enum Action {
     Compare(u8),
     /// Selects the second operand where the first is true, else the third.
     Blend,
-    /// Returns the second operand. If the third is true in any lane, calls a library function of the first operand,
-    /// which replaces the lanes whose argument is too large for the fast formula.
+    /// Returns the second operand. If the third operand is true in any lane, calls a function of the first operand. The
+    /// function replaces the lanes whose argument is too large for the fast formula.
     Far(Far),
     Logic(Logic),
     /// Reduces the elements of a row.

@@ -140,7 +140,8 @@ impl Shape {
         self.axes.iter().all(covers)
     }
 
-    /// Returns true if the product has so few rows that packing patches would cost more than reading them in place.
+    /// Returns true if the product has so few rows that packing patches would cost more than direct sums (`thin.rs`), and
+    /// rows of output positions are long enough for these.
     fn is_thin(&self) -> bool {
         self.outputs <= FEW_ROWS && self.axes.last().is_some_and(|a| a.positions >= thin::NARROW)
     }

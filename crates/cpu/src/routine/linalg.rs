@@ -81,8 +81,8 @@ fn is_factorised(kind: Factorisation, dtype: DType) -> bool {
 }
 
 /// Factorises the matrices of the operands one after the other. Returns false if an element of a matrix is not finite, or
-/// if a nonzero element has a modulus outside of `1 / largest` to `largest`, so that squares or reciprocals could
-/// overflow.
+/// if a nonzero element has a modulus outside of `1 / largest` to `largest`. Squares or reciprocals of such elements
+/// could overflow.
 ///
 /// # Safety
 /// As for [`run`](super::run); `E` is the element type of the operands, and `R` that of their real parts.

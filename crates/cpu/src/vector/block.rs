@@ -2,9 +2,9 @@
 //! completely.
 //!
 //! Therefore a result may overwrite an operand. Compilers do not vectorize plain loops over pointers if operand and
-//! result can overlap. The remainder is processed in smaller blocks by the same arithmetic, so the value of an element
-//! does not depend on its position, and short operands take little time. All functions here are inlined into functions
-//! that are compiled for one instruction set (`isa.rs`), where they become vector code.
+//! result can overlap. The remainder is processed in smaller blocks by the same arithmetic, which takes little time for
+//! short operands. The value of an element therefore does not depend on its position. All functions here are inlined
+//! into functions that are compiled for one instruction set (`isa.rs`), where they become vector code.
 //!
 //! # Safety
 //! Operands are valid for reading `n` elements and the result for writing them; the memory of the result is

@@ -3,7 +3,7 @@
 //! A [`Rule`] is a pure function from a parameter, its gradient and its state to the next parameter and
 //! state.
 //! Numbers that change from step to step (rates, bias corrections) are computed in `f64` and passed to this
-//! function as tensors, so that a step is traced once for any schedule. An [`Optimizer`] applies rules to
+//! function as tensors. A step is therefore traced once for any schedule. An [`Optimizer`] applies rules to
 //! groups of parameters, and holds the cells.
 
 mod adaptive;
