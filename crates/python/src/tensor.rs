@@ -85,21 +85,17 @@ fn part(how: &View, whole: &Tensor, recorded: bool) -> Tensor {
 /// because creating its dictionary can start a collection before the slot is written.
 const INITIAL_CHANGES: u64 = 1;
 
-/// Returns the number of traces begun, for a tensor that is made now; 0 outside of traces.
-fn trace_count() -> u64 {
-    if gradus::is_tracing() { gradus::traces_begun() } else { 0 }
-}
-
 impl PyTensor {
     /// Makes a tensor that is not a view.
     pub(crate) fn new(value: Tensor) -> PyTensor {
-        PyTensor(Mutex::new(Slot {
-            value,
-            changed: INITIAL_CHANGES,
-            trace_count: trace_count(),
-            alias: None,
-            old_elements: None,
-        }))
+        PyTensor::with_alias(value, None)
+    }
+
+    /// Makes a tensor; a view, if there is an alias.
+    fn with_alias(value: Tensor, alias: Option<Alias>) -> PyTensor {
+        let trace_count = if gradus::is_tracing() { gradus::traces_begun() } else { 0 };
+        let (alias, changed) = (alias.map(Box::new), INITIAL_CHANGES);
+        PyTensor(Mutex::new(Slot { value, changed, trace_count, alias, old_elements: None }))
     }
 
     /// Makes a tensor that is not a view, or raises the error of a failed value.
@@ -122,14 +118,7 @@ impl PyTensor {
         if value.error().is_none()
             && let Some(alias) = PyTensor::shortened(of, &whole, &how)?
         {
-            let alias = Some(Box::new(alias));
-            return Ok(PyTensor(Mutex::new(Slot {
-                value,
-                changed: INITIAL_CHANGES,
-                trace_count: trace_count(),
-                alias,
-                old_elements: None,
-            })));
+            return Ok(PyTensor::with_alias(value, Some(alias)));
         }
         PyTensor::part_as(of, value, how)
     }
@@ -159,10 +148,7 @@ impl PyTensor {
                 depth: parent.depth,
             })),
             _ if parent.depth < MAX_DEPTH => Ok(None),
-            _ => {
-                let why = format!("cannot nest more than {MAX_DEPTH} views; clone() one of them");
-                Err(runtime_error(why))
-            }
+            _ => Err(runtime_error(format!("cannot nest more than {MAX_DEPTH} views; clone() one of them"))),
         }
     }
 
@@ -179,14 +165,7 @@ impl PyTensor {
             slot => (None, 1 + slot.alias.as_ref().map_or(0, |parent| parent.depth)),
         };
         let alias = Alias { of: of.clone().unbind(), old_elements, how, seen, own: false, recorded, depth };
-        let alias = Some(Box::new(alias));
-        Ok(PyTensor(Mutex::new(Slot {
-            value,
-            changed: INITIAL_CHANGES,
-            trace_count: trace_count(),
-            alias,
-            old_elements: None,
-        })))
+        Ok(PyTensor::with_alias(value, Some(alias)))
     }
 
     /// Returns the gradient of a leaf, or of a tensor that retains it.
@@ -287,12 +266,10 @@ impl PyTensor {
 
     /// Makes the views of this leaf refer to a new tensor with the old elements.
     pub(crate) fn detach_views(&self, py: Python<'_>, old: &Tensor) -> PyResult<()> {
-        let old_elements = self
-            .slot()
-            .old_elements
-            .take_if(|old_elements| Arc::strong_count(old_elements) > 1 && !gradus::is_tracing());
-        if let Some(old_elements) = old_elements {
-            let _ = old_elements.set(Py::new(py, PyTensor::new(old.detach()))?);
+        let has_views = |elements: &mut OldElements| Arc::strong_count(elements) > 1;
+        let elements = self.slot().old_elements.take_if(|all| has_views(all) && !gradus::is_tracing());
+        if let Some(elements) = elements {
+            let _ = elements.set(Py::new(py, PyTensor::new(old.detach()))?);
         }
         Ok(())
     }
