@@ -24,6 +24,8 @@ class UnsupportedDtype(TypeError):
 class device:
     """A device, by its type and number. It need not exist until a tensor is put on it.
 
+    `"wgpu:TEXT"` is the first device with this text in the name of its adapter or driver, which must exist.
+
     Used as a context or decorator, sets the default device of new tensors.
 
     >>> device("cuda:1")
@@ -51,6 +53,8 @@ class device:
         if colon:
             if index is not None:
                 raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+            if name == "wgpu" and number and not number.isdigit():
+                number = _native._device_number(type)
             if not number.isdigit() or (len(number) > 1 and number[0] == "0"):
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)

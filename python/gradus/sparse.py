@@ -8,7 +8,6 @@ import functools
 import math
 
 from . import _native
-from ._device import CPU
 from ._native import Tensor
 from ._results import Size
 from .keywords import SPARSE
@@ -50,14 +49,17 @@ class SparseTensor(Tensor):
         pass
 
     def _with(self, values):
-        """Returns a tensor with other values at the same indices."""
-        return SparseTensor(self._at, values, self._size, self._coalesced)
+        """Returns a tensor with other values at the same indices, which follow the values to their device."""
+        at = self._at if values.device == self._at.device else self._at.to(values.device)
+        return SparseTensor(at, values, self._size, self._coalesced)
 
     # --- properties ---------------------------------------------------------------------------------------------
 
     shape = property(lambda self: self._size, doc="The extents.")
     dtype = property(lambda self: self._held.dtype, doc="The dtype of the values.")
-    device = property(lambda self: CPU, doc="The device.")
+    device = property(lambda self: self._held.device, doc="The device of the indices and values.")
+    is_cpu = property(lambda self: self._held.is_cpu, doc="True if the tensor is on the CPU.")
+    is_wgpu = property(lambda self: self._held.is_wgpu, doc="True if the tensor is on a WebGPU device.")
     ndim = property(lambda self: len(self._size), doc="The number of axes.")
     layout = property(lambda self: sparse_coo, doc="The kind of storage: `gradus.sparse_coo`.")
     is_sparse = property(lambda self: True, doc="True: the tensor is sparse.")
@@ -150,10 +152,14 @@ class SparseTensor(Tensor):
 
     # --- conversions --------------------------------------------------------------------------------------------
 
+    def _zeros(self, *size):
+        """Returns zeros with the dtype and device of the values."""
+        return _native.zeros(size, dtype=self.dtype, device=self.device)
+
     def _flat(self):
         """Returns the row-major position of each stored index, and the number of positions."""
         extents = self._size[: self.sparse_dim()]
-        place = _native.zeros(self._nnz(), dtype=_native.int64)
+        place = _native.zeros(self._nnz(), dtype=_native.int64, device=self._at.device)
         for row, n in zip(self._at, extents):
             place = place * n + row
         return place, math.prod(extents)
@@ -164,7 +170,7 @@ class SparseTensor(Tensor):
             return self
         place, _ = self._flat()
         kept, inverse = place.unique(return_inverse=True)
-        total = _native.zeros((kept.shape[0], *self._held.shape[1:]), dtype=self.dtype).index_add(0, inverse, self._held)
+        total = self._zeros(kept.shape[0], *self._held.shape[1:]).index_add(0, inverse, self._held)
         rows = []
         for n in reversed(self._size[: self.sparse_dim()]):
             rows.insert(0, kept % n)
@@ -175,7 +181,7 @@ class SparseTensor(Tensor):
     def to_dense(self, dtype=None, *, masked_grad=None):
         """Returns all elements, zeros where none is stored."""
         place, count = self._flat()
-        whole = _native.zeros((count, *self._held.shape[1:]), dtype=self.dtype).index_add(0, place, self._held).reshape(tuple(self._size))
+        whole = self._zeros(count, *self._held.shape[1:]).index_add(0, place, self._held).reshape(tuple(self._size))
         return whole if dtype is None else whole.to(dtype)
 
     def to_sparse(self, *args, **kwargs):
@@ -223,7 +229,7 @@ class SparseTensor(Tensor):
         if other.dtype is not self.dtype:
             raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {self.dtype} != {other.dtype}")
         parts = self._held.unsqueeze(1) * other.index_select(0, columns)
-        return _native.zeros(self._size[0], other.shape[1], dtype=self.dtype).index_add(0, rows, parts)
+        return self._zeros(self._size[0], other.shape[1]).index_add(0, rows, parts)
 
     mm = mv = smm = spmm = __matmul__ = matmul
 
@@ -330,7 +336,7 @@ class SparseTensor(Tensor):
         return self.to_dense()[index]
 
 
-for _name in "to float double half bfloat16 cpu cuda detach abs sqrt type contiguous".split():
+for _name in "to float double half bfloat16 cpu cuda wgpu detach abs sqrt type contiguous".split():
     setattr(SparseTensor, _name, _converts(_name))
 
 
@@ -366,7 +372,7 @@ def sparse_coo_tensor(indices, values, size=None, *, dtype=None, device=None, re
                 raise RuntimeError(f"size is inconsistent with indices: for dim {axis}, size is {size[axis]} but found index {int(row.max())}")
     if requires_grad:
         held = held.detach().requires_grad_()
-    return SparseTensor(at, held, size, bool(is_coalesced))
+    return SparseTensor(at.to(held.device), held, size, bool(is_coalesced))
 
 
 def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
@@ -411,7 +417,7 @@ def mm(input, mat2, reduce="sum"):
     own._matrix("mm")
     rows, columns = own._at[0], own._at[1]
     products = own._held.unsqueeze(1) * mat2.index_select(0, columns)
-    zeros = _native.zeros((own._size[0], mat2.shape[1]), dtype=products.dtype)
+    zeros = _native.zeros((own._size[0], mat2.shape[1]), dtype=products.dtype, device=products.device)
     return zeros.scatter_reduce(0, rows.unsqueeze(1).expand_as(products), products, reduce, include_self=False)
 
 
@@ -440,9 +446,9 @@ def _masked_softmax(input, dim, dtype, log):
     own = (input if dtype is None else input.to(dtype)).coalesce()
     own._matrix("softmax")
     group, count = own._at[1 - dim % 2], own._size[1 - dim % 2]
-    top = _native.full((count,), -math.inf, dtype=own.dtype).scatter_reduce(0, group, own._held.detach(), "amax")
+    top = _native.full((count,), -math.inf, dtype=own.dtype, device=own.device).scatter_reduce(0, group, own._held.detach(), "amax")
     shifted = own._held - top.index_select(0, group)
-    total = _native.zeros(count, dtype=own.dtype).index_add(0, group, shifted.exp()).index_select(0, group)
+    total = own._zeros(count).index_add(0, group, shifted.exp()).index_select(0, group)
     return own._with(shifted - total.log() if log else shifted.exp() / total)
 
 

@@ -3,7 +3,10 @@
 import copy
 import gc
 import io
+import os
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -530,3 +533,50 @@ def test_save_and_load(tmp_path):
     assert gradus.load(buffer)["w"].device == WGPU
     again = pickle.loads(pickle.dumps(state["a"].requires_grad_()))
     assert (again.device, again.tolist(), again.requires_grad) == (WGPU, [1.0, 2.0], True)
+
+
+def test_generators_know_their_device():
+    assert gradus.Generator().device == gradus.device("cpu")
+    generator = gradus.Generator(device="wgpu")
+    assert generator.device == WGPU and pickle.loads(pickle.dumps(generator)).device == WGPU
+    drawn = gradus.rand(3, generator=generator.manual_seed(4), device="wgpu")
+    assert drawn.tolist() == gradus.rand(3, generator=gradus.Generator().manual_seed(4)).tolist()
+
+
+def test_devices_by_adapter_name():
+    word = gradus.wgpu.get_device_name(0).split()[0].strip("(),")
+    assert gradus.device(f"wgpu:{word.upper()}") == WGPU and gradus.zeros(2, device=f"wgpu:{word}").device == WGPU
+    with pytest.raises(RuntimeError, match="wgpu:toaster: there is no such adapter; wgpu:0 is"):
+        gradus.device("wgpu:toaster")
+    with pytest.raises(RuntimeError, match="Invalid device string: 'wgpu:'"):
+        gradus.device("wgpu:")
+
+
+@pytest.mark.parametrize("call", ["zeros(N, device='wgpu')", "ones(N, device='wgpu')", "full((N,), 2.0, device='wgpu')", "empty(N, device='wgpu')",
+                                  "zeros_like(gradus.zeros(1).expand(N), device='wgpu')", "zeros(1, device='wgpu').new_ones(N)"])
+def test_errors_of_sizes_name_the_call(call):
+    name = call.rpartition(".")[2].partition("(")[0] if ".new_" in call else call.partition("(")[0]
+    largest = gradus.wgpu.get_device_properties(0).facts["largest tensor"]
+    n = (int(largest.removesuffix(" MiB")) + 1) << 18
+    with pytest.raises(RuntimeError, match=f"^{name}: device wgpu:0: a tensor of {4 * n} bytes is larger than the device's largest binding"):
+        eval(f"gradus.{call}", {"gradus": gradus, "N": n})
+
+
+# --- the end of the process -------------------------------------------------------------------------------------------
+
+BUSY = """
+import gradus
+q, k, v = [gradus.rand(1, 16, 400, 8, device="wgpu").requires_grad_() for _ in range(3)]
+gradus.nn.functional.scaled_dot_product_attention(q, k, v).sum().backward()
+for i in range(3):
+    gradus.exp(gradus.ones(1000 + i, device="wgpu") * i).sum()
+print("end")
+"""
+
+
+def test_a_process_may_end_while_the_device_works(tmp_path):
+    # Without a cache of kernels, the driver still compiles when the program ends.
+    for run in range(4):
+        environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / str(run))}
+        done = subprocess.run([sys.executable, "-c", BUSY], capture_output=True, text=True, timeout=300, env=environment)
+        assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr

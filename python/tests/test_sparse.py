@@ -160,3 +160,35 @@ def test_a_graph_layer_trains_alike():
         return found
 
     assert losses(gradus) == pytest.approx(losses(torch), rel=1e-12)
+
+
+needs_gpu = pytest.mark.skipif(not gradus.wgpu.is_available(), reason="there is no wgpu adapter")
+
+
+@needs_gpu
+def test_tensors_on_a_gpu():
+    indices, values, dense = [[0, 2, 1, 0], [1, 0, 3, 1]], [1.5, -2.0, 0.5, 3.0], DENSE.astype(np.float32)
+
+    def results(device):
+        held = gradus.tensor(values, device=device, requires_grad=True)
+        s, d = gradus.sparse_coo_tensor(indices, held, (3, 4)), gradus.tensor(dense, device=device)
+        done = [s.to_dense(), s @ d, s.coalesce().to_dense(), gradus.sparse.mm(s, d, "amax"), gradus.sparse.softmax(s, 1).to_dense(),
+                s.sum(), (s + s).t().to_dense(), s * 2 @ d]
+        assert {str(x.device) for x in [s, s.coalesce(), s.t(), *done]} == {"cpu" if device == "cpu" else "wgpu:0"}
+        sum(x.sum() for x in done).backward()
+        return [x.tolist() for x in [*done, held.grad]]
+
+    for found, expected in zip(results("wgpu"), results("cpu")):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@needs_gpu
+def test_moves():
+    s = gradus.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 2.0], (2, 2))
+    there = gradus.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 2.0], (2, 2), device="wgpu")
+    assert s.is_cpu and there.is_wgpu and there._indices().device == gradus.device("wgpu:0")
+    for moved in (there, s.to("wgpu"), s.wgpu(), s.to("wgpu").to("cpu").to("wgpu")):
+        assert (moved.device, moved._indices().device, moved._values().device) == (gradus.device("wgpu:0"),) * 3
+        assert moved.to_dense().tolist() == [[0.0, 1.0], [2.0, 0.0]]
+    back = there.cpu()
+    assert (back.device, back._indices().device) == (s.device, s.device) and back.to_dense().tolist() == s.to_dense().tolist()

@@ -4,5 +4,7 @@ use gradus_cli::Terminal;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(gradus_cli::main(std::env::args_os(), &mut Terminal::of_process()))
+    let code = gradus_cli::main(std::env::args_os(), &mut Terminal::of_process());
+    gradus::Device::finish_all();
+    ExitCode::from(code)
 }

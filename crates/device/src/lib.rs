@@ -16,4 +16,4 @@ pub use device::{
 pub use gradus_compile::{Plan, Profile, Text, Work};
 pub use pending::{Pending, Reading};
 pub use roofline::Roofline;
-pub use table::{add, by_id, by_name, is_any_open, open};
+pub use table::{add, by_id, by_name, finish_all, is_any_open, open};

@@ -3,7 +3,7 @@
 use crate::device::Device;
 use gradus_ir::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 /// Devices other than the CPU; the index is the device number minus 1. A device stays open until the process ends,
 /// because storages refer to it by number.
@@ -11,6 +11,9 @@ static DEVICES: RwLock<Vec<Arc<dyn Device>>> = RwLock::new(Vec::new());
 
 /// If true, the table has an entry.
 static OPEN: AtomicBool = AtomicBool::new(false);
+
+/// The process that opened the first device. A forked copy of a process has its memory, but not the threads of its drivers.
+static PROCESS: OnceLock<u32> = OnceLock::new();
 
 /// Returns the device with this name, or opens it: `make` receives the number of the new device.
 pub fn open(name: &str, make: impl FnOnce(u16) -> Result<Arc<dyn Device>>) -> Result<Arc<dyn Device>> {
@@ -47,6 +50,7 @@ fn push(
         Error::value("another device", "cannot be opened: all 65,535 device numbers are in use")
     })?;
     let device = make(id)?;
+    PROCESS.get_or_init(std::process::id);
     all.push(device.clone());
     OPEN.store(true, Ordering::Relaxed);
     Ok(device)
@@ -67,4 +71,16 @@ pub fn by_id(id: u16) -> Option<Arc<dyn Device>> {
 /// Returns the open device with this name. Returns `None` for the CPU, and if no device has this name.
 pub fn by_name(name: &str) -> Option<Arc<dyn Device>> {
     find(&DEVICES.read().unwrap_or_else(|e| e.into_inner()), name)
+}
+
+/// Waits until all open devices have finished their work. A program calls this before it ends, because drivers whose threads
+/// still work may crash while the process shuts them down. Errors are ignored: the results are no longer used.
+pub fn finish_all() {
+    if PROCESS.get().is_none_or(|process| *process != std::process::id()) {
+        return;
+    }
+    let all = DEVICES.read().unwrap_or_else(|e| e.into_inner()).clone();
+    for device in all {
+        let _ = device.finish().wait();
+    }
 }

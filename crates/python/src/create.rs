@@ -68,12 +68,17 @@ fn full_of(aval: &Aval, n: Number) -> Tensor {
     }
 }
 
-/// Fills a tensor on a device with a number, of which one element is transferred.
-fn full_on(aval: &Aval, n: Number, device: Device) -> Tensor {
+/// Fills a tensor on a device with a number, of which one element is transferred. Errors name the call `name`.
+fn full_on(name: &str, aval: &Aval, n: Number, device: Device) -> Tensor {
     if device.is_cpu() || gradus::is_tracing() {
         return full_of(aval, n);
     }
-    Tensor::from_literal(&n.literal(aval.dtype)).to(device).expand(&aval.shape).contiguous()
+    let filled = Tensor::from_literal(&n.literal(aval.dtype)).to(device).expand(&aval.shape).contiguous();
+    match filled.error() {
+        // Drops the op that copies the elements: it is not what the caller asked for.
+        Some(e) => Tensor::failed(Error::new(e.kind().clone()).in_op(name, &[])),
+        None => filled,
+    }
 }
 
 /// Returns an error for lists that exceed memory: allocating them would abort the process.
@@ -210,7 +215,8 @@ macro_rules! filled {
             let dtype = dtype.map_or(default_float(), |d| d.0);
             let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
             let device = device_or_default(device)?;
-            made(full_on(&Aval::new(dtype, shape), Number::Float($value), device), requires_grad, device)
+            let filled = full_on(stringify!($name), &Aval::new(dtype, shape), Number::Float($value), device);
+            made(filled, requires_grad, device)
         }
 
         #[doc = concat!($doc, " With shape and dtype of another tensor.")]
@@ -228,7 +234,7 @@ macro_rules! filled {
             let dtype = dtype.map_or(input.0.dtype(), |d| d.0);
             let device = device_or_that_of(device, &input.0)?;
             let like = Aval::new(dtype, input.0.shape());
-            made(full_on(&like, Number::Float($value), device), requires_grad, device)
+            made(full_on(stringify!($like), &like, Number::Float($value), device), requires_grad, device)
         }
 
         #[pymethods]
@@ -252,7 +258,8 @@ macro_rules! filled {
                 let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
                 let x = self.value(py)?;
                 let (dtype, device) = (dtype.map_or(x.dtype(), |d| d.0), device_or_that_of(device, &x)?);
-                made(full_on(&Aval::new(dtype, shape), Number::Float($value), device), requires_grad, device)
+                let like = Aval::new(dtype, shape);
+                made(full_on(stringify!($method), &like, Number::Float($value), device), requires_grad, device)
             }
         }
     )*};
@@ -288,7 +295,7 @@ pub(crate) fn full(
     let dtype = dtype.map_or(of_number(n), |d| d.0);
     fits(n, dtype)?;
     let device = device_or_default(device)?;
-    made(full_on(&Aval::new(dtype, Shape::from(size)), n, device), requires_grad, device)
+    made(full_on("full", &Aval::new(dtype, Shape::from(size)), n, device), requires_grad, device)
 }
 
 /// A tensor filled with one value, with shape and dtype of another tensor.
@@ -307,7 +314,7 @@ pub(crate) fn full_like(
     let t = match fill_value {
         Operand::Number(n) => {
             fits(n, dtype)?;
-            full_on(&Aval::new(dtype, input.0.shape()), n, device)
+            full_on("full_like", &Aval::new(dtype, input.0.shape()), n, device)
         }
         Operand::Tensor(t) => t.to_dtype(dtype).expand(input.0.shape()),
     };

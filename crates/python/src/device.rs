@@ -224,6 +224,13 @@ pub(crate) fn _set_default_device<'py>(
 /// Properties of a device, as pairs of name and value.
 type Facts = Vec<(String, String)>;
 
+/// Returns the number of the device with a name such as `wgpu:nvidia`, as text.
+#[pyfunction]
+pub(crate) fn _device_number(py: Python<'_>, name: &str) -> PyResult<String> {
+    let found = raise(py.detach(|| Device::named(name)))?.name();
+    Ok(found.split_once(':').map_or(String::new(), |(_, number)| number.to_string()))
+}
+
 /// Lists the devices of a kind: their names and properties.
 #[pyfunction]
 pub(crate) fn _devices(py: Python<'_>, kind: &str) -> Vec<(String, Facts)> {
@@ -237,6 +244,12 @@ pub(crate) fn _devices(py: Python<'_>, kind: &str) -> Vec<(String, Facts)> {
 pub(crate) fn _finish(py: Python<'_>, device: &Bound<'_, PyAny>) -> PyResult<()> {
     let device = parse(Some(device))?.unwrap_or(Device::CPU);
     raise(py.detach(|| device.finish()))
+}
+
+/// Waits until the queued work of all devices is done. Python calls it before the process ends.
+#[pyfunction]
+pub(crate) fn _finish_all(py: Python<'_>) {
+    py.detach(Device::finish_all);
 }
 
 /// Returns byte counts of a device: in use, allocated from the system, and the peak in use.

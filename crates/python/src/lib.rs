@@ -81,7 +81,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::device::{
-        _call_near, _call_on, _default_device, _devices, _finish, _memory, _set_default_device, _trim,
+        _call_near, _call_on, _default_device, _device_number, _devices, _finish, _memory,
+        _set_default_device, _trim,
     };
     #[pymodule_export]
     use crate::dtype::{PyDType, get_default_dtype, set_default_dtype};
@@ -169,6 +170,8 @@ mod _native {
         gradus::ask_to_stop(crate::error::stop_requested);
         gradus::wait_with(|wait| Python::attach(|py| py.detach(wait)));
         gradus::trace_lines(crate::error::line);
+        let finish = wrap_pyfunction!(crate::device::_finish_all, module)?;
+        module.py().import("atexit")?.call_method1("register", (finish,))?;
         for (name, dtype) in crate::dtype::NAMES {
             module.add(*name, PyDType::object(module.py(), *dtype)?)?;
         }

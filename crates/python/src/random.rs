@@ -1,6 +1,6 @@
 //! Random tensors, from the default generator or a given one.
 
-use crate::device::{device_or_default, device_or_that_of, moved, parse};
+use crate::device::{device_or_default, device_or_that_of, moved, object, parse};
 use crate::dtype::{DTypeArg, default_float};
 use crate::error::{raise, value_error};
 use crate::tensor::{BIG, PyTensor};
@@ -21,6 +21,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct PyGenerator {
     own: Generator,
     seed: AtomicU64,
+    /// The device that the caller asked for. Numbers are drawn on the CPU, for every device.
+    device: Device,
 }
 
 #[pymethods]
@@ -28,9 +30,14 @@ impl PyGenerator {
     #[new]
     #[pyo3(signature = (device=None))]
     fn create(device: Option<&Bound<'_, PyAny>>) -> PyResult<PyGenerator> {
-        // Numbers are drawn on the CPU, for every device.
-        parse(device)?;
-        Ok(PyGenerator { own: Generator::new(0), seed: AtomicU64::new(0) })
+        let device = parse(device)?.unwrap_or(Device::CPU);
+        Ok(PyGenerator { own: Generator::new(0), seed: AtomicU64::new(0), device })
+    }
+
+    /// The device it was created for.
+    #[getter]
+    fn device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        object(py, self.device)
     }
 
     /// Restarts from this seed.
@@ -51,11 +58,14 @@ impl PyGenerator {
     }
 
     /// Copies and pickles continue from the current state.
-    fn __reduce__<'py>(slf: &Bound<'py, PyGenerator>) -> PyResult<(Bound<'py, PyAny>, (), (u64, PyTensor))> {
+    #[expect(clippy::type_complexity, reason = "the parts of a pickle")]
+    fn __reduce__<'py>(
+        slf: &Bound<'py, PyGenerator>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,), (u64, PyTensor))> {
         let own = slf.get();
         Ok((
             slf.get_type().into_any(),
-            (),
+            (object(slf.py(), own.device)?,),
             (own.initial_seed(), PyTensor::new(own.own.state().detach().copied())),
         ))
     }
@@ -103,7 +113,7 @@ fn with(
 pub(crate) fn manual_seed(seed: Seed) -> PyGenerator {
     gradus::manual_seed(seed.0);
     SEED.store(seed.0, Ordering::Relaxed);
-    PyGenerator { own: default_generator().clone(), seed: AtomicU64::new(seed.0) }
+    PyGenerator { own: default_generator().clone(), seed: AtomicU64::new(seed.0), device: Device::CPU }
 }
 
 /// A seed: an object that `int` converts to 64 bits.

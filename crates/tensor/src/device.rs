@@ -111,6 +111,12 @@ impl Device {
         self.get().finish().wait().map(|_| ())
     }
 
+    /// Waits until all devices have finished all queued work, and ignores errors. Call this at the end of a program that
+    /// does not read all results: a driver may crash if the process ends while the driver still works.
+    pub fn finish_all() {
+        gradus_device::finish_all();
+    }
+
     /// Returns an error with advice if the device does not support a dtype.
     pub(crate) fn takes(self, dtype: DType) -> Result<()> {
         let device = self.get();

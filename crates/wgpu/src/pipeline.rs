@@ -28,6 +28,8 @@ pub(crate) struct Pipelines {
 struct Work {
     waiting: Mutex<Waiting>,
     added: Condvar,
+    /// Signals that a thread found no more kernels.
+    idle: Condvar,
     disk: Option<DiskCache>,
 }
 
@@ -51,7 +53,8 @@ pub(crate) struct Pipeline {
 
 impl Pipelines {
     pub(crate) fn new(device: wgpu::Device, disk: Option<DiskCache>) -> Pipelines {
-        let work = Arc::new(Work { waiting: Mutex::default(), added: Condvar::new(), disk });
+        let (added, idle) = (Condvar::new(), Condvar::new());
+        let work = Arc::new(Work { waiting: Mutex::default(), added, idle, disk });
         Pipelines { device, known: Mutex::default(), layouts: Mutex::default(), work }
     }
 
@@ -67,6 +70,12 @@ impl Pipelines {
     /// Returns the kernel of a module without starting to compile it. The first submission that needs the kernel compiles it.
     pub(crate) fn prepare_late(&self, module: &Module) -> std::result::Result<Arc<Pipeline>, Fault> {
         self.find(module).map(|(pipeline, _)| pipeline)
+    }
+
+    /// Waits until the background threads have compiled all queued kernels.
+    pub(crate) fn finish(&self) {
+        let busy = |w: &mut Waiting| w.threads > w.idle || (w.threads > 0 && !w.pipelines.is_empty());
+        drop(self.work.idle.wait_while(lock(&self.work.waiting), busy));
     }
 
     /// Returns the kernel of a module, and true if it is new.
@@ -147,12 +156,16 @@ impl Work {
         let mut waiting = lock(&self.waiting);
         if waiting.pipelines.is_empty() {
             waiting.idle += 1;
+            self.idle.notify_all();
             let timed = self.added.wait_timeout_while(waiting, IDLE_TIMEOUT, |w| w.pipelines.is_empty());
             waiting = timed.map_or_else(|e| e.into_inner().0, |(guard, _)| guard);
             waiting.idle -= 1;
         }
         let next = waiting.pipelines.pop_front();
-        waiting.threads -= usize::from(next.is_none());
+        if next.is_none() {
+            waiting.threads -= 1;
+            self.idle.notify_all();
+        }
         next
     }
 }

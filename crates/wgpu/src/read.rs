@@ -63,7 +63,10 @@ impl Signal {
 impl Context {
     /// Waits for all queued work. Returns the error of a rejected kernel even if its results are never read.
     pub(crate) fn finish(self: &Arc<Context>) -> Pending {
-        match self.start_ranges(&[], &[], Vec::new()) {
+        let started = self.start_ranges(&[], &[], Vec::new());
+        // Also waits for kernels that no queued command uses, so that the driver is idle afterwards.
+        self.pipelines.finish();
+        match started {
             Ok(read) => match lock(&self.state).refused.take() {
                 Some(error) => Pending::ready(Err(error)),
                 None => Pending::reading(read),
