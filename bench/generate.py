@@ -1,4 +1,4 @@
-"""Measures tokens per second of a GGUF model with Gradus and llama.cpp, alternating, on the same machine and number of threads.
+"""Measures tokens per second of a GGUF model with Gradus and llama.cpp, which run in turn on the same machine.
 
     cargo build --release -p gradus-bench --bin generate
     CMAKE_ARGS="-DGGML_NATIVE=OFF -DGGML_AVX512=ON -DGGML_AVX512_VNNI=ON -DGGML_FMA=ON -DGGML_F16C=ON" pip install llama-cpp-python
@@ -6,6 +6,7 @@
 
 The columns of Gradus are for activations in `f32` and for activations rounded to 8-bit integers, as in llama.cpp. With a text, the
 perplexity of its first 1024 tokens is also compared. Without the package `llama-cpp-python` only the columns of Gradus are printed.
+Gradus uses all processors; `--threads` sets the number of threads of llama.cpp (default: 2).
 """
 
 import argparse
@@ -18,21 +19,21 @@ import time
 PROMPT, NEW, TEXTS, TOKENS = 512, 64, 8, 1024
 
 
-def theirs(path, threads, text):
+def run_llama(path, threads, text):
     """Runs one round of llama.cpp, with the same work as `generate.rs`."""
     import llama_cpp
     import numpy as np
 
-    # The class has no argument for the number of texts.
+    # `Llama` has no argument for the number of sequences, so the default parameters are replaced.
     defaults = llama_cpp.llama_context_default_params
 
-    def several():
+    def with_sequences():
         params = defaults()
         params.n_seq_max, params.kv_unified = TEXTS, True
         return params
 
     start = time.perf_counter()
-    llama_cpp.llama_cpp.llama_context_default_params = llama_cpp.llama_context_default_params = several
+    llama_cpp.llama_cpp.llama_context_default_params = llama_cpp.llama_context_default_params = with_sequences
     model = llama_cpp.Llama(path, n_ctx=2048 * TEXTS, n_batch=PROMPT, n_threads=threads, n_threads_batch=threads,
                             verbose=False)
     prompt = model.tokenize(b"The capital of France is", add_bos=False)
@@ -59,7 +60,7 @@ def theirs(path, threads, text):
         model.eval(tokens)
         logits()
         prefill = max(prefill, PROMPT / (time.perf_counter() - begin))
-    # Texts together: one batch with a token of each.
+    # Several texts together: each batch has the next token of every text.
     model.reset()
     model._ctx.kv_cache_clear()
     batch = llama_cpp.llama_batch_init(TEXTS * (len(prompt) + 1), 0, TEXTS)
@@ -103,20 +104,20 @@ def main():
     parser.add_argument("--theirs", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.theirs:
-        print(json.dumps(theirs(args.model, args.threads, args.text)))
+        print(json.dumps(run_llama(args.model, args.threads, args.text)))
         return
     text = [args.text] if args.text else []
-    ways = {f"gradus, {compute}": [args.ours, args.model, compute, *text] for compute in ("f32", "int8")}
+    commands = {f"gradus, {compute}": [args.ours, args.model, compute, *text] for compute in ("f32", "int8")}
     try:
         import llama_cpp
 
-        ways[f"llama.cpp ({llama_cpp.__version__})"] = [sys.executable, __file__, args.model, "--theirs",
+        commands[f"llama.cpp ({llama_cpp.__version__})"] = [sys.executable, __file__, args.model, "--theirs",
                                                         "--threads", str(args.threads), *(["--text", *text] if text else [])]
     except ImportError:
-        print("llama-cpp-python is not installed: only our column", file=sys.stderr)
-    found = {name: [] for name in ways}
+        print("llama-cpp-python is not installed: only the columns of Gradus are printed", file=sys.stderr)
+    found = {name: [] for name in commands}
     for _ in range(args.rounds):
-        for name, command in ways.items():
+        for name, command in commands.items():
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             found[name].append(json.loads(done.stdout.strip().splitlines()[-1]))
     keys = ["prefill_tokens_per_s", "decode_tokens_per_s", "together_tokens_per_s", "first_token_s", "resident_bytes",

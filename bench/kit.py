@@ -1,5 +1,5 @@
 """Packs the tests of GPU devices for a machine without Rust: `python3 bench/kit.py [--release]` builds the tests and the
-command, and writes `target/kit` with a script `run.sh`, which runs everything there in at most eight minutes:
+command, and writes `target/kit` with a script `run.sh`, which runs everything there. A part that exceeds its time limit is stopped:
 
     bash target/kit/run.sh            # tests, devices and their rates, attention
 
@@ -15,7 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KIT = ROOT / "target" / "kit"
-# Package and target of everything that is packed, with the name it gets.
+# Package and target of every packed executable, with its name in the kit.
 TESTS = {
     ("gradus-wgpu", "catalog"): "catalog",
     ("gradus-wgpu", "device"): "device",
@@ -38,7 +38,7 @@ if [ -z "${VK_DRIVER_FILES:-}" ] && ! ls /usr/share/vulkan/icd.d/*.json /etc/vul
     export VK_DRIVER_FILES="$PWD/icd.json"
 fi
 table=""
-part() { # name, seconds at most, command
+part() { # name, limit in seconds, command
     local name=$1 limit=$2 start=$SECONDS status
     shift 2
     echo "== $name"
@@ -60,7 +60,7 @@ printf '%s' "$table"
 """
 
 
-def built(arguments):
+def build(arguments):
     """Runs cargo and returns the executables that it made, by package and target."""
     packages = [part for package, _ in TESTS | BINARIES | EXAMPLES for part in ("--package", package)]
     command = ["cargo", *arguments, *packages, "--message-format", "json"]
@@ -77,8 +77,8 @@ def built(arguments):
 def main():
     profile = ["--release"] if "--release" in sys.argv[1:] else []
     tests = [part for _, name in TESTS for part in ("--test", name)]
-    found = built(["test", "--no-run", *tests, *profile])
-    found |= built(["build", "--bin", "gradus", "--example", "speed", *profile])
+    found = build(["test", "--no-run", *tests, *profile])
+    found |= build(["build", "--bin", "gradus", "--example", "speed", *profile])
     shutil.rmtree(KIT, ignore_errors=True)
     KIT.mkdir(parents=True)
     for key, name in (TESTS | BINARIES | EXAMPLES).items():

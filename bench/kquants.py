@@ -25,23 +25,23 @@ BLOCK = 256
 NAMES = {"Q2_K": "MOSTLY_Q2_K", "Q3_K": "MOSTLY_Q3_K_M", "Q4_K": "MOSTLY_Q4_K_M", "Q5_K": "MOSTLY_Q5_K_M", "Q6_K": "MOSTLY_Q6_K"}
 
 
-def up(n):
+def round_up(n):
     return -(-n // BLOCK) * BLOCK
 
 
-def padded(source, target):
+def write_padded(source, target):
     """Writes the model with widths padded to multiples of 256, in `f16`."""
     reader = gguf.GGUFReader(source)
     field = {name: f.contents() for name, f in reader.fields.items() if not name.startswith("GGUF.")}
     width, heads, kv = (field[f"llama.{key}"] for key in ("embedding_length", "attention.head_count", "attention.head_count_kv"))
     hidden, head = field["llama.feed_forward_length"], width // heads
-    new = up(width)
+    new = round_up(width)
     group, new_heads = heads // kv, new // head
     assert new_heads % group == 0 and new_heads // group * head % BLOCK == 0, "heads do not fit the padded width"
     scale = width / new
     writer = gguf.GGUFWriter(target, "llama")
     changed = {"embedding_length": new, "attention.head_count": new_heads, "attention.head_count_kv": new_heads // group,
-               "feed_forward_length": up(hidden), "attention.layer_norm_rms_epsilon":
+               "feed_forward_length": round_up(hidden), "attention.layer_norm_rms_epsilon":
                field["llama.attention.layer_norm_rms_epsilon"] * scale}
     copy_keys(reader, writer, changed)
     for tensor in reader.tensors:
@@ -49,8 +49,8 @@ def padded(source, target):
         if w.ndim == 1:
             w = np.pad(w * math.sqrt(scale), (0, new - len(w)))
         else:
-            rows = len(w) if "token_embd" in tensor.name else up(len(w))
-            w = np.pad(w, ((0, rows - len(w)), (0, up(w.shape[1]) - w.shape[1]))).astype(np.float16)
+            rows = len(w) if "token_embd" in tensor.name else round_up(len(w))
+            w = np.pad(w, ((0, rows - len(w)), (0, round_up(w.shape[1]) - w.shape[1]))).astype(np.float16)
         writer.add_tensor(tensor.name, w)
     finish(writer)
 
@@ -71,7 +71,7 @@ def finish(writer):
     writer.close()
 
 
-def dequantized(source, target):
+def write_dequantized(source, target):
     """Writes the values of quantised weights in `f16`."""
     reader, writer = gguf.GGUFReader(source), gguf.GGUFWriter(target, "llama")
     copy_keys(reader, writer, {})
@@ -88,7 +88,7 @@ def perplexity(scores, ids):
     return float(np.exp(-scores[np.arange(len(ids) - 1), np.array(ids)[1:]].mean()))
 
 
-def theirs(path, text, tokens, threads):
+def llama_perplexity(path, text, tokens, threads):
     model = llama_cpp.Llama(path, n_ctx=tokens, n_batch=tokens, n_threads=threads, logits_all=True, verbose=False)
     with open(text, "rb") as file:
         ids = model.tokenize(file.read(), add_bos=False)[:tokens]
@@ -96,7 +96,7 @@ def theirs(path, text, tokens, threads):
     return perplexity(model.scores[:len(ids)], ids)
 
 
-def ours(path, compute, text, tokens):
+def gradus_perplexity(path, compute, text, tokens):
     model = gradus.models.load(path, compute=compute)
     with open(text, encoding="utf-8") as file:
         ids = model.encode(file.read())[:tokens]
@@ -114,17 +114,17 @@ def main():
     print("| type | f32 | int8 | llama.cpp, dequantised | llama.cpp |\n|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         wide = os.path.join(folder, "wide.gguf")
-        padded(args.model, wide)
+        write_padded(args.model, wide)
         for name in args.types.split(","):
             params = llama_cpp.llama_model_quantize_default_params()
             params.ftype = getattr(llama_cpp, "LLAMA_FTYPE_" + NAMES[name])
             params.nthread = args.threads
             small = os.path.join(folder, name + ".gguf")
             assert llama_cpp.llama_model_quantize(wide.encode(), small.encode(), ctypes.byref(params)) == 0
-            wide_again = os.path.join(folder, "dequantised.gguf")
-            dequantized(small, wide_again)
-            own = [ours(small, compute, args.text, args.tokens) for compute in ("f32", "int8")]
-            other = [theirs(path, args.text, args.tokens, args.threads) for path in (wide_again, small)]
+            wide_f16 = os.path.join(folder, "dequantised.gguf")
+            write_dequantized(small, wide_f16)
+            own = [gradus_perplexity(small, compute, args.text, args.tokens) for compute in ("f32", "int8")]
+            other = [llama_perplexity(path, args.text, args.tokens, args.threads) for path in (wide_f16, small)]
             print(f"| {name} | " + " | ".join(f"{x:.3f}" for x in own + other) + " |", flush=True)
             os.remove(small)
 

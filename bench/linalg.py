@@ -27,18 +27,18 @@ ALL = {
 }
 
 
-def seconds(call):
+def time_call(call):
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
 
 
 def measure(name, inputs):
-    """Returns the smallest time of each package."""
+    """Returns the smallest times of PyTorch and of Gradus."""
     best, end = {}, time.perf_counter() + 2 * SECONDS
     for round in range(50):
         for m, ins in inputs.items():
-            best[m] = min(best.get(m, float("inf")), seconds(lambda: ALL[name](m, *ins)))
+            best[m] = min(best.get(m, float("inf")), time_call(lambda: ALL[name](m, *ins)))
         if round and time.perf_counter() > end:
             break
     return best[torch], best[gradus]

@@ -3,7 +3,8 @@
 Each argument NAME=COMMAND starts a worker of the protocol in `bench/README.md`, one process per workload. The memory of a
 workload is the peak of resident memory from the preparation to the end of some repetitions, minus the resident memory
 before it. The latter is measured after a small matrix product (W1.128), so that libraries which a system loads at its first
-operation are not counted. Ratio = the smallest value of the other systems / ours; more than 1 means that Gradus needs less.
+operation are not counted. Ratio = the smallest value of the other systems with the same result / ours; more than 1 means
+that Gradus needs less.
 
     --workloads W4,W5     workloads to measure (default: the training steps)
     --out FILE            write the numbers as JSON

@@ -92,7 +92,7 @@ MAKE = {
 }
 
 
-def least(f, rounds):
+def smallest_times(f, rounds):
     """Returns the smallest time of a call of each module, in milliseconds. The modules alternate a few times, with pauses
     between them, because threads of one module that still wait for work would slow down the other."""
     best = {}
@@ -116,10 +116,10 @@ def main():
         for name, f in work.items():
             x = {m: None if dtype == "make" else m.tensor(NUMBERS).to(getattr(m, dtype)) for m in (gradus, torch)}
             calls = {m: lambda m=m: f(m, x[m]) for m in (gradus, torch)}
-            ours, other = least(calls, rounds)
+            ours, other = smallest_times(calls, rounds)
             below += other < ours
             print(f"| {dtype:8} | {name:19} | {ours:8.3f} | {other:8.3f} | {other / ours:5.2f} |", flush=True)
-    print(f"\n{below} below 1")
+    print(f"\n{below} ratios are below 1")
 
 
 main()

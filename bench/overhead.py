@@ -3,7 +3,7 @@
     python bench/overhead.py [rounds]
 
 Prints nanoseconds per call (the smallest of all rounds), and PyTorch's time divided by ours: more than 1 means that Gradus is
-faster. A star marks calls that are slower.
+faster. A star marks ratios below 0.95.
 """
 
 import sys
@@ -19,7 +19,7 @@ except ImportError:
 
 CALLS = 500
 
-#: Statements separated by `|`, one topic per line; `given` defines the names that they use.
+#: Statements separated by `|`, one topic per line; `variables` defines the names that they use.
 STATEMENTS = """
 a + b | a * 2 | 2 - a | a ** 2 | -a | a == b | a > 0 | ~mask | a.exp() | t.relu(a) | t.where(mask, a, b) | t.clamp(a, 0, 1) | a.isnan()
 a.sum() | m.sum(0) | m.mean(-1) | m.max(1) | m.argmax(1) | a.norm() | m.var(0) | a.cumsum(0) | a.sort() | a.topk(2) | t.equal(a, b)
@@ -36,7 +36,7 @@ sgd.step() | adam.step() | sgd.zero_grad()
 """
 
 
-def given(t):
+def variables(t):
     """Returns the variables that statements use, the same for both packages."""
     import numpy
 
@@ -53,9 +53,9 @@ def given(t):
     }
 
 
-def cases(t):
+def calls_by_name(t):
     """Returns calls by name, the same for both packages."""
-    names, made = given(t), {}
+    names, made = variables(t), {}
     for statement in STATEMENTS.replace("\n", "|").split("|"):
         if statement.strip():
             scope = {}
@@ -64,7 +64,7 @@ def cases(t):
     return made
 
 
-def timed(call):
+def nanoseconds(call):
     # The time of this thread only; other threads are not counted.
     start = time.thread_time_ns()
     for _ in range(CALLS):
@@ -75,15 +75,15 @@ def timed(call):
 def main(rounds):
     if torch is not None:
         torch.set_num_threads(1)
-    ours, theirs = cases(gradus), cases(torch) if torch is not None else {}
+    ours, theirs = calls_by_name(gradus), calls_by_name(torch) if torch is not None else {}
     times = {name: ([], []) for name in ours}
     for call in [*ours.values(), *theirs.values()]:
         call()
     for _ in range(rounds):
         for name in ours:
-            times[name][0].append(timed(ours[name]))
+            times[name][0].append(nanoseconds(ours[name]))
             if theirs:
-                times[name][1].append(timed(theirs[name]))
+                times[name][1].append(nanoseconds(theirs[name]))
     print(f"{'call':32}{'ours, ns':>10}{'PyTorch':>10}{'ratio':>8}")
     for name, (own, other) in times.items():
         ratio = min(other, default=float("nan")) / min(own)
@@ -91,7 +91,7 @@ def main(rounds):
     x = gradus.ones(8)
     f = gradus.jit(lambda x: x + 1)
     f(x)
-    calls = min(timed(lambda: f(x)) for _ in range(rounds))
+    calls = min(nanoseconds(lambda: f(x)) for _ in range(rounds))
     print(f"{'jit call':32}{calls:10.0f}{'':10}{'':8}  (may take 5000)")
 
 

@@ -4,7 +4,7 @@
     pip install gguf tokenizers
     python bench/perplexity.py MODEL.gguf TEXT [--tokens 256] [--gradus target/release/gradus]
 
-Each row is a server with another representation of activations (`--compute`) or of its cache (`--cache`). A request asks for one
+Each row is from a server with another representation of activations (`--compute`) or of its cache (`--cache`). A request asks for one
 token after the text so far. A bias makes the server choose the next token of the text, and the answer contains the model's
 log-probability of that token.
 """
@@ -20,10 +20,10 @@ import gguf
 import tokenizers
 from tokenizers import models, pre_tokenizers
 
-WAYS = [("f32", "f32"), ("bf16", "f32"), ("int8", "f32"), ("f32", "bf16"), ("f32", "q8"), ("int8", "q8")]
+REPRESENTATIONS = [("f32", "f32"), ("bf16", "f32"), ("int8", "f32"), ("f32", "bf16"), ("f32", "q8"), ("int8", "q8")]
 
 
-def tokens(model, text):
+def encode(model, text):
     """Encodes a text with the vocabulary and merges of the file."""
     fields = gguf.GGUFReader(model).fields
     vocabulary = {token: i for i, token in enumerate(fields["tokenizer.ggml.tokens"].contents())}
@@ -42,12 +42,12 @@ def perplexity(gradus, model, ids, compute, cache):
         client = http.client.HTTPConnection("127.0.0.1", int(port), timeout=600)
         total = 0.0
         for i in range(1, len(ids)):
-            # A bias of 100 is added to a logit, so the token is chosen.
+            # The bias of 100 makes the server choose the next token of the text.
             body = {"prompt": ids[:i], "max_tokens": 1, "temperature": 0, "logprobs": 0, "logit_bias": {str(ids[i]): 100}}
             client.request("POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"})
             answer = json.loads(client.getresponse().read())
-            [own] = answer["choices"][0]["logprobs"]["token_logprobs"]
-            total -= own
+            [log_probability] = answer["choices"][0]["logprobs"]["token_logprobs"]
+            total -= log_probability
         return math.exp(total / (len(ids) - 1))
     finally:
         server.terminate()
@@ -62,9 +62,9 @@ def main():
     parser.add_argument("--gradus", default="target/release/gradus")
     args = parser.parse_args()
     with open(args.text, encoding="utf-8") as file:
-        ids = tokens(args.model, file.read())[:args.tokens]
+        ids = encode(args.model, file.read())[:args.tokens]
     print(f"{len(ids)} tokens\n| compute | cache | perplexity |\n|---|---|---|", flush=True)
-    for compute, cache in WAYS:
+    for compute, cache in REPRESENTATIONS:
         print(f"| {compute} | {cache} | {perplexity(args.gradus, args.model, ids, compute, cache):.3f} |", flush=True)
 
 

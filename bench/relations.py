@@ -4,8 +4,9 @@
     pip install clingo
     python3 bench/relations.py target/release/gradus
 
-Each program runs in a process of its own, so the times of both systems include start-up and reading the facts. Both print a count or a
-sum, which must agree. clingo has no minimum over recursive rules, so its program for shortest paths derives every distance up to the longest one.
+Each program runs in a process of its own, so the times of both systems include start-up and reading the facts. Both print the
+number of results, which must agree. clingo has no minimum over recursive rules, so its program for shortest paths derives
+every distance up to the longest one.
 """
 
 import json
@@ -20,21 +21,21 @@ import time
 NODES = 5000
 
 
-def line():
+def line_edges():
     return [(i, i + 1) for i in range(NODES - 1)]
 
 
-def tree(seed=1):
+def tree_edges(seed=1):
     rng = random.Random(seed)
     return [(rng.randrange(max(0, i - 1), i) if i % 50 else rng.randrange(i), i) for i in range(1, NODES)]
 
 
-def graph(edges, nodes=NODES, seed=2):
+def random_edges(edges, nodes=NODES, seed=2):
     rng = random.Random(seed)
     return sorted({(rng.randrange(nodes), rng.randrange(nodes)) for _ in range(edges)})
 
 
-def weighted(edges=100_000, nodes=20_000, seed=3):
+def weighted_edges(edges=100_000, nodes=20_000, seed=3):
     rng = random.Random(seed)
     return [(rng.randrange(nodes), rng.randrange(nodes), rng.randrange(1, 10)) for _ in range(edges)]
 
@@ -63,7 +64,7 @@ print(sum(1 for _ in control.symbolic_atoms.by_signature(name, rank)))
 """
 
 
-def measured(command, folder):
+def measure(command, folder):
     """Runs a process; returns its time in seconds, its peak memory in MiB and its output."""
     before = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
@@ -75,7 +76,7 @@ def measured(command, folder):
     return seconds, usage.ru_maxrss / 1024, output
 
 
-def longest(edges, nodes):
+def longest_distance(edges, nodes):
     """Returns the longest of the shortest distances from node 0."""
     import heapq
 
@@ -95,16 +96,16 @@ def longest(edges, nodes):
 def main():
     gradus = os.path.abspath(sys.argv[1])
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
-    paths = weighted()
+    paths = weighted_edges()
     cases = [
-        ("closure of a line, 5,000 nodes", line(), CLOSURE, CLINGO_CLOSURE, ("t", 2)),
-        ("closure of a tree, 5,000 nodes", tree(), CLOSURE, CLINGO_CLOSURE, ("t", 2)),
-        ("closure of a random graph, 10,000 edges", graph(10_000), CLOSURE, CLINGO_CLOSURE, ("t", 2)),
+        ("closure of a line, 5,000 nodes", line_edges(), CLOSURE, CLINGO_CLOSURE, ("t", 2)),
+        ("closure of a tree, 5,000 nodes", tree_edges(), CLOSURE, CLINGO_CLOSURE, ("t", 2)),
+        ("closure of a random graph, 10,000 edges", random_edges(10_000), CLOSURE, CLINGO_CLOSURE, ("t", 2)),
         (
             "shortest paths, 100,000 edges",
             paths,
             PATHS,
-            CLINGO_PATHS.replace("{most}", str(longest(paths, 20_000))),
+            CLINGO_PATHS.replace("{most}", str(longest_distance(paths, 20_000))),
             ("near", 1),
         ),
     ]
@@ -124,8 +125,8 @@ def main():
             clingo = [sys.executable, "clingo_count.py", "program.lp", signature, str(rank)]
             found = {"ours": [], "clingo": []}
             for _ in range(rounds):
-                found["ours"].append(measured(run, folder))
-                found["clingo"].append(measured(clingo, folder))
+                found["ours"].append(measure(run, folder))
+                found["clingo"].append(measure(clingo, folder))
             count = json.loads(found["ours"][0][2])["Count"]["data"]
             assert int(count) == int(found["clingo"][0][2]), (name, count, found["clingo"][0][2])
             best = {who: min(r[0] for r in runs) for who, runs in found.items()}

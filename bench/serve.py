@@ -91,7 +91,7 @@ def body(prompt, tokens, **more):
     return dict(prompt=prompt, max_tokens=tokens, temperature=0, **more)
 
 
-def texts(status, data, stream):
+def answer_text(status, data, stream):
     """Returns the text of an answer."""
     if not stream:
         return json.loads(data)["choices"][0]["text"]
@@ -100,11 +100,11 @@ def texts(status, data, stream):
     return "".join(json.loads(e)["choices"][0]["text"] for e in events[:-1])
 
 
-def work(port, right, requests, seed, counts, faults):
+def send_requests(port, expected, requests, seed, counts, faults):
     g, client = random.Random(seed), Client(port)
     for _ in range(requests):
         kind = g.choices(["whole", "stream", "abort", "malformed", "slow"], [6, 1, 1, 1, 1])[0]
-        prompt, tokens = g.choice(list(right))
+        prompt, tokens = g.choice(list(expected))
         try:
             if kind == "malformed":
                 data, wanted = g.choice(MALFORMED)
@@ -132,8 +132,8 @@ def work(port, right, requests, seed, counts, faults):
                     time.sleep(0.05)
                 elif status != 200:
                     faults.append(f"{prompt!r}: status {status}: {answer[:200]}")
-                elif (found := texts(status, answer, stream)) != right[prompt, tokens]:
-                    faults.append(f"{prompt!r}: {found!r}, not {right[prompt, tokens]!r}")
+                elif (found := answer_text(status, answer, stream)) != expected[prompt, tokens]:
+                    faults.append(f"{prompt!r}: {found!r}, not {expected[prompt, tokens]!r}")
         except (OSError, ValueError, KeyError, AssertionError) as e:
             faults.append(f"{kind}: {type(e).__name__}: {e}")
             client.close()
@@ -141,7 +141,7 @@ def work(port, right, requests, seed, counts, faults):
     client.close()
 
 
-def resident(pid):
+def resident_mib(pid):
     """Returns the resident memory of a process, in MiB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS"):
@@ -157,11 +157,11 @@ def metrics(port):
     return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
 
 
-def run(port, right, requests, clients, seed):
+def run(port, expected, requests, clients, seed):
     """Runs requests from clients; returns the numbers of each kind and the errors."""
     counts, faults = collections.Counter(), []
     share = [requests // clients + (i < requests % clients) for i in range(clients)]
-    threads = [threading.Thread(target=work, args=(port, right, n, seed + i, counts, faults)) for i, n in enumerate(share)]
+    threads = [threading.Thread(target=send_requests, args=(port, expected, n, seed + i, counts, faults)) for i, n in enumerate(share)]
     for t in threads:
         t.start()
     for t in threads:
@@ -188,16 +188,16 @@ def main():
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             port = int(server.stdout.readline().split("/")[2].split(":")[1])
-            right, client = {}, Client(port)
+            expected, client = {}, Client(port)
             for prompt in PROMPTS:
                 for tokens in (1, 8, 24):
                     client.send(body(prompt, tokens))
-                    right[prompt, tokens] = texts(*client.read(), False)
+                    expected[prompt, tokens] = answer_text(*client.read(), False)
             client.close()
             # Caches and pools have reached their sizes after a tenth of the requests; later growth is a leak.
-            run(port, right, args.requests // 10, args.clients, 1)
-            before, began = resident(server.pid), time.time()
-            counts, faults = run(port, right, args.requests, args.clients, 1000)
+            run(port, expected, args.requests // 10, args.clients, 1)
+            before, began = resident_mib(server.pid), time.time()
+            counts, faults = run(port, expected, args.requests, args.clients, 1000)
             took = time.time() - began
             for _ in range(100):
                 m = metrics(port)
@@ -206,7 +206,7 @@ def main():
                 time.sleep(0.1)
             else:
                 faults.append(f"texts of disconnected clients remain: {m['gradus_running']} run, {m['gradus_waiting']} wait")
-            after = resident(server.pid)
+            after = resident_mib(server.pid)
             if m["gradus_engine_restarts_total"] != "0":
                 faults.append("the engine was restarted")
             server.terminate()

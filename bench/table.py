@@ -12,7 +12,8 @@ FIRST = 50
 
 
 def interval(ratios):
-    """Returns the two ratios that enclose the true median with a probability of at least 95 %, for any distribution."""
+    """Returns the two ratios that enclose the true median with a probability of at least 95 %, for any distribution. Fewer
+    than six ratios do not suffice for that; then the smallest and the largest are returned."""
     ordered, n = sorted(ratios), len(ratios)
     below = [sum(math.comb(n, i) for i in range(k + 1)) / 2**n for k in range(n // 2)]
     cut = sum(chance <= 0.025 for chance in below)

@@ -1,6 +1,6 @@
 """A model of names: counts of letter pairs, the same model trained by gradients, then a network with embeddings and a batch norm written out.
 
-Written for PyTorch; only the import line is changed. Expected: the counts reach a loss of about 2.4, one layer trained by
+Written for PyTorch; only the import lines are changed. Expected: the counts reach a loss of about 2.4, one layer trained by
 gradient comes close to them, and the network beats both.
 """
 
@@ -137,7 +137,7 @@ def by_network(steps):
     C = torch.randn((V, E), generator=g)
     layers = [Linear(E * BLOCK, H, bias=False), BatchNorm1d(H), Tanh(), Linear(H, H, bias=False), BatchNorm1d(H), Tanh(), Linear(H, V)]
     with torch.no_grad():
-        layers[-1].weight *= 0.1  # a first guess that is not sure of itself
+        layers[-1].weight *= 0.1  # the first probabilities are nearly equal
     parameters = [C] + [p for layer in layers for p in layer.parameters()]
     print(sum(p.nelement() for p in parameters), "parameters")
     for p in parameters:

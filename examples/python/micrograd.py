@@ -1,6 +1,6 @@
 """Backpropagation at its smallest: a scalar expression, then a network that separates two moons.
 
-Written for PyTorch; only the import line is changed. Expected: an accuracy of at least 0.97.
+Written for PyTorch; only the import lines are changed. Expected: an accuracy of at least 0.97.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """The neural language model of Bengio et al. (2003): its definition, its inference loop and its training loop.
 
 The names say the axes: B batch, T context, V letters, E embedding, D width, N all windows; `c` in a name joins two axes into one. The loops
-are written for a library called picograd and for PyTorch; only the import line is changed. Expected: the loss of a batch
+are written for a library called picograd and for PyTorch; only the import lines are changed. Expected: the loss of a batch
 falls below 2.7 from 3.3 at the start or more.
 """
 

@@ -89,7 +89,7 @@ def t_bool(data):
 
 
 def pair(shape_a, shape_b):
-    """Draws two inputs whose broadcast elements are at least 0.1 apart."""
+    """Draws two inputs whose broadcast elements are more than 0.1 apart; the second is more than 0.2 away from zero."""
     while True:
         x, y = r(*shape_a), r(*shape_b)
         if (x - y).abs().min() > 0.1 and y.abs().min() > 0.2:

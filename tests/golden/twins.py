@@ -38,7 +38,7 @@ def ints(seed, n, m):
 
 
 def names():
-    def split(name):
+    def is_test(name):
         h = 5381
         for b in name.encode():
             h = (h * 33 & 0xFFFFFFFF) ^ b
@@ -55,7 +55,7 @@ def names():
         return torch.tensor(contexts), torch.tensor(targets)
 
     lines = open(os.path.join(data, "names.txt")).read().split()
-    train, test = examples([n for n in lines if not split(n)]), examples([n for n in lines if split(n)])
+    train, test = examples([n for n in lines if not is_test(n)]), examples([n for n in lines if is_test(n)])
     model = nn.ModuleDict(
         dict(
             embed=nn.Embedding(27, 10),
@@ -85,17 +85,17 @@ def names():
 
 def gpt():
     text = open(os.path.join(data, "sonnets.txt")).read()
-    kinds = sorted(set(text))
-    tokens = torch.tensor([kinds.index(c) for c in text])
+    characters = sorted(set(text))
+    tokens = torch.tensor([characters.index(c) for c in text])
     B, T, D = 16, 64, 64
     block = lambda: nn.TransformerEncoderLayer(D, 4, 4 * D, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
     model = nn.ModuleDict(
         dict(
-            tokens=nn.Embedding(len(kinds), D),
+            tokens=nn.Embedding(len(characters), D),
             positions=nn.Embedding(T, D),
             blocks=nn.ModuleList([block() for _ in range(2)]),
             norm=nn.LayerNorm(D),
-            head=nn.Linear(D, len(kinds), bias=False),
+            head=nn.Linear(D, len(characters), bias=False),
         )
     )
     for seed, (name, p) in enumerate(sorted(model.named_parameters())):

@@ -18,7 +18,7 @@ const NEW: usize = 64;
 const TEXTS: usize = 8;
 const TOKENS: usize = 1024;
 
-fn best(logits: &[f32]) -> Result<i64> {
+fn most_likely(logits: &[f32]) -> Result<i64> {
     let greedy = Sampling { temperature: 0.0, ..Sampling::default() };
     greedy.choose_after(logits, &[], &Generator::new(0))
 }
@@ -57,14 +57,14 @@ fn main() -> Result<()> {
     let mut model = LanguageModel::load_computing(&path, Device::CPU, compute)?;
     let loaded = start.elapsed();
     let prompt = model.tokenizer.encode("The capital of France is")?;
-    let first = best(&model.engine.logits_after(&prompt)?)?;
+    let first = most_likely(&model.engine.logits_after(&prompt)?)?;
     let first_token = start.elapsed();
     let mut text = prompt.clone();
     text.push(first);
     model.engine.logits_after(&text)?; // compiles
     let begin = Instant::now();
     for _ in 0..NEW {
-        let next = best(&model.engine.logits_after(&text)?)?;
+        let next = most_likely(&model.engine.logits_after(&text)?)?;
         text.push(next);
     }
     let decode = NEW as f64 / begin.elapsed().as_secs_f64();
@@ -85,7 +85,7 @@ fn main() -> Result<()> {
         let wanted: Vec<(usize, &[i64])> = texts.iter().enumerate().map(|(i, t)| (i, &t[..])).collect();
         let logits = session.logits_after(&wanted)?;
         for (text, logits) in texts.iter_mut().zip(&logits) {
-            text.push(best(logits)?);
+            text.push(most_likely(logits)?);
         }
         // The first two steps read the prompts and compile.
         together += if step < 2 { 0.0 } else { begin.elapsed().as_secs_f64() };

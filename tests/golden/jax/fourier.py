@@ -62,15 +62,15 @@ def shifted(x, y):
     return fft.fftshift(fft.fft(x)), fft.ifftshift(x), fft.fftshift(y, 1), fft.fftfreq(8, 0.5), fft.rfftfreq(8)
 
 
-def blurred(x, k):
+def circular_convolution(x, k):
     """Computes a circular convolution by multiplying spectra."""
     return fft.irfft(fft.rfft(x) * fft.rfft(k), x.shape[-1])
 
 
 @case(r(6), r(6))
 def convolution_by_spectra(x, k):
-    energy = lambda x, k: np.sum(np.tanh(blurred(x, k)) ** 2)
-    return blurred(x, k), grad(energy, (0, 1))(x, k), hessian(energy)(x, k)
+    energy = lambda x, k: np.sum(np.tanh(circular_convolution(x, k)) ** 2)
+    return circular_convolution(x, k), grad(energy, (0, 1))(x, k), hessian(energy)(x, k)
 
 
 @case(r(3, 5), r(5))

@@ -16,15 +16,15 @@ def adjoint(x):
     return np.conj(np.swapaxes(x, -1, -2))
 
 
-def weighed(v, w, back):
+def scale_columns_and_multiply(v, w, back):
     return (v * w[..., None, :]) @ back
 
 
-def first(v):
+def projector_on_first(v):
     return v[..., :1] @ adjoint(v[..., :1])
 
 
-def squares(x):
+def squared_magnitudes(x):
     return np.real(x) ** 2 + np.imag(x) ** 2
 
 
@@ -87,7 +87,7 @@ def determinant_hessian(a, b):
 @case(real, complex_, batch)
 def log_determinant(a, b, c):
     f = lambda a: tuple(linalg.slogdet(a))
-    # The sign of a real determinant does not move: its logarithm alone.
+    # The derivative of the sign of a real determinant is zero, so only the logarithm is differentiated.
     return orders(lambda a: f(a)[1], a), orders(f, b), orders(lambda a: f(a)[1], c), f(a)[0]
 
 
@@ -112,7 +112,7 @@ def lu_factors_of_rectangles(a, b, c):
 
 def by_qr(a):
     q, r = linalg.qr(a)
-    return q @ r, first(q), squares(r)
+    return q @ r, projector_on_first(q), squared_magnitudes(r)
 
 
 @case(tall, complex_tall, batch, real)
@@ -122,7 +122,7 @@ def qr_factors(a, b, c, d):
 
 def by_svd(a):
     u, s, vh = linalg.svd(a, full_matrices=False)
-    return s, weighed(u, np.sin(s), vh), first(u), squares(vh)
+    return s, scale_columns_and_multiply(u, np.sin(s), vh), projector_on_first(u), squared_magnitudes(vh)
 
 
 @case(tall, complex_tall, batch, wide)
@@ -132,7 +132,7 @@ def svd_factors(a, b, c, d):
 
 def by_eigh(a):
     w, v = linalg.eigh(a)
-    return w, weighed(v, np.exp(0.3 * w), adjoint(v)), first(v), squares(v)
+    return w, scale_columns_and_multiply(v, np.exp(0.3 * w), adjoint(v)), projector_on_first(v), squared_magnitudes(v)
 
 
 @case(real, complex_, batch)
@@ -142,7 +142,7 @@ def eigh_factors(a, b, c):
 
 def by_eig(a):
     w, v = lax.linalg.eig(a, compute_left_eigenvectors=False, enable_eigvec_derivs=True)
-    return np.sum(w**3, -1), weighed(v, np.exp(0.3 * w), linalg.inv(v))
+    return np.sum(w**3, -1), scale_columns_and_multiply(v, np.exp(0.3 * w), linalg.inv(v))
 
 
 @case(real, complex_, batch)
@@ -155,24 +155,24 @@ def pseudo_inverse(a, b, c, d):
     return orders(linalg.pinv, a), orders(linalg.pinv, b), orders(linalg.pinv, c), orders(linalg.pinv, d)
 
 
-def least(a, b):
+def lstsq_solution(a, b):
     return linalg.lstsq(a, b)[0]
 
 
 @case(tall, r(4, 2), complex_tall, z(3))
 def least_squares(a, b, c, d):
-    return orders(least, a, b), orders(least, c, d)
+    return orders(lstsq_solution, a, b), orders(lstsq_solution, c, d)
 
 
 @case(wide, r(2, 3))
 def least_norm(a, b):
-    return orders(least, a, b)
+    return orders(lstsq_solution, a, b)
 
 
 @case(p(3, 1), p(1, 2), r(3, 2), p(2, 1), p(1, 3), r(2))
 def least_of_rank_one(u, v, b, x, y, c):
     f = lambda u, v, b: linalg.pinv(u @ v) @ b
-    return least(u @ v, b), orders(f, u, v, b), least(x @ y, c), orders(f, x, y, c)
+    return lstsq_solution(u @ v, b), orders(f, u, v, b), lstsq_solution(x @ y, c), orders(f, x, y, c)
 
 
 @case(r(3, 3), z(2, 2), r(2, 2, 2))

@@ -188,8 +188,8 @@ def gradients_of_a_selective_scan(a, x, b, c):
 
 def root(a):
     """Computes the square root by Newton's method, until the error is small."""
-    good = lambda c: np.abs(c[0] * c[0] - c[1]) > 1e-13
-    return lax.while_loop(good, lambda c: ((c[0] + c[1] / c[0]) * 0.5, c[1]), (a, a))[0]
+    inexact = lambda c: np.abs(c[0] * c[0] - c[1]) > 1e-13
+    return lax.while_loop(inexact, lambda c: ((c[0] + c[1] / c[0]) * 0.5, c[1]), (a, a))[0]
 
 
 def bounded(condition, step, init, bound):

@@ -38,7 +38,8 @@ def z(*shape):
 
 
 def heavy(*shape, imag=0.0):
-    """Draws matrices with 2, 3, 4 on the diagonal, which are regular and have distinct eigenvalues and singular values."""
+    """Draws small numbers and adds 2, 3, 4 to the diagonal, so that the matrices are regular, with distinct eigenvalues and
+    singular values."""
     m, n = shape[-2:]
     diagonal = numpy.eye(max(m, n))[:m, :n] * numpy.arange(2.0, 2.0 + n)
     part = lambda g: numpy.round(g.uniform(-0.8, 0.8, shape), 3)
@@ -56,7 +57,7 @@ def ints(*values):
 # ---- recording ----
 
 
-def encoded(x):
+def encode(x):
     x = numpy.asarray(x)
     data = numpy.ravel(x)
     if x.dtype == numpy.complex128:
@@ -77,7 +78,7 @@ def case(*inputs):
         assert outs, f.__name__
         # A result that is zero everywhere tests nothing.
         assert all(numpy.any(y != 0) for y in outs), f"{f.__name__} has an output of zeros"
-        cases.append({"name": f.__name__, "inputs": list(map(encoded, xs)), "outputs": list(map(encoded, outs))})
+        cases.append({"name": f.__name__, "inputs": list(map(encode, xs)), "outputs": list(map(encode, outs))})
         return f
 
     return record
@@ -99,7 +100,7 @@ def cvjp(f, *xs):
     return out, lambda ct: conj(pull(conj(ct)))
 
 
-def meet(y):
+def nonlinear_sum(y):
     """Reduces an array to a nonlinear real number in which every element has its own weight."""
     y = jax.numpy.ravel(y)
     k = jax.numpy.arange(y.size, dtype=float)
@@ -108,8 +109,8 @@ def meet(y):
 
 
 def orders(f, *xs):
-    """Returns the results of a function, and first and second derivatives of `meet` of them, along the sines of its arguments."""
-    loss = lambda *xs: sum(map(meet, jax.tree.leaves(f(*xs))))
+    """Returns the results of a function, the gradient of `nonlinear_sum` of them, and its derivative along the sines of the arguments."""
+    loss = lambda *xs: sum(map(nonlinear_sum, jax.tree.leaves(f(*xs))))
     slopes = cgrad(loss, tuple(range(len(xs))))
     return f(*xs), jax.jvp(slopes, xs, tuple(map(jax.numpy.sin, xs)))
 

@@ -111,17 +111,18 @@ pub(crate) fn vmap(
 }
 
 /// Reduces a tensor to a nonlinear real number in which every element has its own weight.
-fn meet(y: &Tensor) -> Tensor {
+fn nonlinear_sum(y: &Tensor) -> Tensor {
     let y = y.reshape([y.numel()]);
     let k = Tensor::iota(DType::F64, [y.numel()], 0);
     let (re, im) = (y.real(), y.imag());
     (&re * k.cos() + &im * (k + 1.0).sin() + (re.square() + im.square()) / 2.0).sum(())
 }
 
-/// Returns the results of a function, and first and second derivatives along the sines of its arguments.
+/// Returns the results of a function, the gradient of the [`nonlinear_sum`] of them, and the derivative of that
+/// gradient along the sines of the arguments.
 #[track_caller]
 pub(crate) fn orders(xs: &[&Tensor], f: impl Fn(&[Tensor]) -> Vec<Tensor>) -> Vec<Tensor> {
-    let loss = |x: &[Tensor]| f(x).iter().map(meet).reduce(|a, b| a + b).unwrap();
+    let loss = |x: &[Tensor]| f(x).iter().map(nonlinear_sum).reduce(|a, b| a + b).unwrap();
     let along: Vec<Tensor> = xs.iter().map(|x| x.sin()).collect();
     let slopes = jvp(xs, &refs(&along), |x| ds(&refs(x), loss));
     [f(&xs.iter().map(|x| (*x).clone()).collect::<Vec<_>>()), slopes].concat()
