@@ -1,4 +1,4 @@
-//! The derivative of a program is a program: trace a function, read its gradient, run both.
+//! The derivative of a program is a program: trace a function, print its gradient and run it.
 
 use gradus::ir::{reference, transform};
 use gradus::{Result, Tensor, trace_named};

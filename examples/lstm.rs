@@ -1,6 +1,6 @@
 //! The adding problem with an LSTM: the sum of the two marked numbers of a sequence, which needs memory.
 //!
-//! Always answering 1 has an error of 0.167; after 600 batches that of the LSTM is below 0.02.
+//! Always answering 1 has a mean squared error of 0.167; after 600 batches that of the LSTM is below 0.02.
 
 use gradus::nn::{Clip, Forward, Linear, Lstm, Module, Optimizer, compile_training, module, optim::Adam};
 use gradus::{Generator, Reduction, Result, Tensor, mse_loss};

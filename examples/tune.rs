@@ -41,7 +41,7 @@ fn teach(model: &mut LanguageModel, pairs: &[(String, String)], steps: u64) -> R
 
 /// The share of prompts whose answer is accepted. The answer is the likeliest one, or a sampled one if the
 /// temperature is not 0.
-fn share(
+fn accepted_share(
     model: &mut LanguageModel,
     pairs: &[(String, String)],
     temperature: f64,
@@ -65,7 +65,7 @@ fn lora(folder: &Path) -> Result<()> {
     let larger = |i: usize| (format!("{}>{}=", i / 10, i % 10), (i / 10).max(i % 10).to_string());
     let larger: Vec<(String, String)> = (0..100).map(larger).collect();
     let same = |text: &str, answer: &str| text == answer;
-    let before = share(&mut model, &larger, 0.0, same)?;
+    let before = accepted_share(&mut model, &larger, 0.0, same)?;
     let tuning = Tuning {
         lora: Some(Lora::default()),
         steps: 100,
@@ -83,16 +83,16 @@ fn lora(folder: &Path) -> Result<()> {
     })?;
     println!(
         "  larger digits right: {before:.2} before, {:.2} after",
-        share(&mut model, &larger, 0.0, same)?
+        accepted_share(&mut model, &larger, 0.0, same)?
     );
     detach(model.engine.model())?;
     model.renew();
-    println!("  sums right without the adapter: {:.2}", share(&mut model, &sums(), 0.0, same)?);
+    println!("  sums right without the adapter: {:.2}", accepted_share(&mut model, &sums(), 0.0, same)?);
     Ok(())
 }
 
 /// Returns true if an answer has a leading zero.
-fn padded(text: &str, _: &str) -> bool {
+fn has_leading_zero(text: &str, _: &str) -> bool {
     text.len() == 2 && text.starts_with('0')
 }
 
@@ -113,7 +113,7 @@ fn two_formats(folder: &Path) -> Result<(LanguageModel, Vec<Prompted>, Vec<Pair>
 /// Prefers answers with a leading zero.
 fn dpo(folder: &Path) -> Result<()> {
     let (mut model, sums, pairs) = two_formats(folder)?;
-    let before = share(&mut model, &sums, 1.0, padded)?;
+    let before = accepted_share(&mut model, &sums, 1.0, has_leading_zero)?;
     let lora = Some(Lora { rank: 4, ..Lora::default() });
     let tuning = Tuning { lora, steps: 40, batch: 8, rate: 5e-4, ..Dpo::default().tuning };
     model.prefer(&pairs, &Dpo { tuning, beta: 0.2, smoothing: 0.0 }, |p| {
@@ -124,7 +124,7 @@ fn dpo(folder: &Path) -> Result<()> {
     })?;
     println!(
         "  answers with a leading zero: {before:.2} before, {:.2} after",
-        share(&mut model, &sums, 1.0, padded)?
+        accepted_share(&mut model, &sums, 1.0, has_leading_zero)?
     );
     Ok(())
 }
@@ -137,7 +137,7 @@ fn ppo(folder: &Path) -> Result<()> {
     let tuning = Tuning { lora: None, steps: 40, batch: 8, rate: 2e-3, ..Tuning::default() };
     judge.tune(learned, &tuning, |_| Ok(true))?;
     println!("  reward model: {:.2} of unseen pairs right", judge.accuracy(unseen)?);
-    let before = share(&mut model, &sums, 1.0, padded)?;
+    let before = accepted_share(&mut model, &sums, 1.0, has_leading_zero)?;
     let prompts: Vec<Prompt> = sums.iter().map(|(p, _)| model.prompt(p)).collect::<Result<_>>()?;
     let options = Ppo {
         tuning: Tuning { steps: 40, rate: 1e-3, ..Ppo::default().tuning },
@@ -154,7 +154,7 @@ fn ppo(folder: &Path) -> Result<()> {
     })?;
     println!(
         "  answers with a leading zero: {before:.2} before, {:.2} after",
-        share(&mut model, &sums, 1.0, padded)?
+        accepted_share(&mut model, &sums, 1.0, has_leading_zero)?
     );
     Ok(())
 }

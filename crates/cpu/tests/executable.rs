@@ -16,7 +16,7 @@ fn numbers(shape: &[usize], seed: usize) -> Literal {
 
 /// Compares runs on 1, 2 and 3 threads with the reference. Temporaries are overwritten before use. Differences may be up
 /// to `bound` times the largest value.
-fn same(graph: &Graph, inputs: &[Literal], bound: f64) {
+fn assert_equals_reference(graph: &Graph, inputs: &[Literal], bound: f64) {
     let expected = reference::evaluate(graph, inputs).expect("the reference");
     let executable = Executable::new(graph).expect("a plan").poisoned();
     let mut first: Option<Vec<Literal>> = None;
@@ -50,7 +50,7 @@ fn build(
     (b.finish(&outs).expect("a graph"), inputs)
 }
 
-fn spread<'g>(x: Var<'g>, axis: usize, shape: &Shape) -> Var<'g> {
+fn broadcast_along<'g>(x: Var<'g>, axis: usize, shape: &Shape) -> Var<'g> {
     x.reshape(shape.with(axis, 1)).broadcast_to(shape)
 }
 
@@ -60,12 +60,12 @@ fn rows_short_long_and_in_parts() {
         let (graph, inputs) = build(&[&shape], |b, x| {
             let s = x[0].shape();
             let top = b.apply1(reduce::Max { axes: vec![1] }, &[x[0]]);
-            let e = (x[0] - spread(top, 1, &s)).exp();
+            let e = (x[0] - broadcast_along(top, 1, &s)).exp();
             let total = e.sum(&[1]);
-            let y = e / spread(total, 1, &s);
+            let y = e / broadcast_along(total, 1, &s);
             vec![y, total.log() + top]
         });
-        same(&graph, &inputs, 1e-5);
+        assert_equals_reference(&graph, &inputs, 1e-5);
     }
 }
 
@@ -85,7 +85,7 @@ fn columns_and_all_axes() {
             }
             outs
         });
-        same(&graph, &inputs, 1e-4);
+        assert_equals_reference(&graph, &inputs, 1e-4);
     }
 }
 
@@ -102,7 +102,7 @@ fn pieces_views_and_copies() {
         let flipped = b.apply1(movement::Flip { axes: vec![0] }, &[flat]);
         vec![padded * padded, flipped - turned, turned, x[0], x[0]]
     });
-    same(&graph, &inputs, 1e-6);
+    assert_equals_reference(&graph, &inputs, 1e-6);
 }
 
 /// Tests casts of half of a buffer to elements of twice the width, and of a complete buffer to elements of half the
@@ -121,7 +121,7 @@ fn a_cast_of_a_part_does_not_overwrite_the_rest() {
             let narrow = sort(1, cast(DType::BF16, sort(1, x[0] * 2.0)));
             vec![wide(0), wide(1), narrow]
         });
-        same(&graph, &inputs, 1e-6);
+        assert_equals_reference(&graph, &inputs, 1e-6);
     }
 }
 
@@ -134,7 +134,7 @@ fn products_with_fused_kernels() {
             let w = x[4].dot(x[3], "ij", "jk", "ik") - 1.0;
             vec![z + y, w, x[0].dot(z, "ik", "ij", "kj")]
         });
-        same(&graph, &inputs, 1e-5);
+        assert_equals_reference(&graph, &inputs, 1e-5);
     }
 }
 
@@ -151,7 +151,7 @@ fn contractions_of_every_kind() {
             x[0].dot(x[2], "bihd", "pqr", "b"),
         ]
     });
-    same(&graph, &inputs, 1e-5);
+    assert_equals_reference(&graph, &inputs, 1e-5);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn every_combination_of_elements() {
     ];
     let outs: Vec<Var<'_>> = reductions.into_iter().map(|op| b.apply1(op, &[x])).collect();
     let graph = b.finish(&outs).expect("a graph");
-    same(&graph, &[numbers(&[30, 50], 3)], 1e-5);
+    assert_equals_reference(&graph, &[numbers(&[30, 50], 3)], 1e-5);
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn graph(op: impl Into<Op>, ins: &[Literal]) -> Graph {
     b.finish(&outs).expect("a valid graph")
 }
 
-fn filled(dtype: DType, shape: [usize; 2], value: f64) -> Literal {
+fn constant(dtype: DType, shape: [usize; 2], value: f64) -> Literal {
     let n = shape[0] * shape[1];
     let data: Data = match dtype.is_complex() {
         true => vec![C::new(value, 0.0); n].into(),
@@ -82,7 +82,7 @@ fn sensitivity(values: &Literal, with_zero: bool) -> f64 {
 /// Compares the results of an op with those of the reference, relative to the largest element of each result. The
 /// bound of vectors is multiplied by their [`sensitivity`].
 #[track_caller]
-fn same(op: impl Into<Op>, ins: &[Literal]) {
+fn assert_equals_reference(op: impl Into<Op>, ins: &[Literal]) {
     let op = op.into();
     let name = format!("{} of {}", op.name(), ins[0].aval());
     let found = evaluate(&graph(op.clone(), ins), ins).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -115,15 +115,15 @@ fn square_matrices() {
     for dtype in DTYPES {
         for shape in [&[16, 16][..], &[33, 33], &[2, 20, 20]] {
             let a = random.matrices(dtype, shape);
-            same(Cholesky {}, std::slice::from_ref(&a));
-            same(Eigh {}, std::slice::from_ref(&a));
-            same(Slogdet {}, std::slice::from_ref(&a));
+            assert_equals_reference(Cholesky {}, std::slice::from_ref(&a));
+            assert_equals_reference(Eigh {}, std::slice::from_ref(&a));
+            assert_equals_reference(Slogdet {}, std::slice::from_ref(&a));
             // The determinant of a matrix of 33 rows exceeds the range of `f32`.
             if shape[shape.len() - 1] < 33 {
-                same(Det {}, std::slice::from_ref(&a));
+                assert_equals_reference(Det {}, std::slice::from_ref(&a));
             }
             if dtype.is_complex() {
-                same(Eig {}, &[a]);
+                assert_equals_reference(Eig {}, &[a]);
             }
         }
     }
@@ -135,11 +135,11 @@ fn rectangular_matrices() {
     for dtype in DTYPES {
         for shape in [&[16, 16][..], &[40, 17], &[17, 40], &[2, 18, 16]] {
             let a = random.matrices(dtype, shape);
-            same(Lu {}, std::slice::from_ref(&a));
-            same(Qr { reflected: false }, std::slice::from_ref(&a));
-            same(Qr { reflected: true }, std::slice::from_ref(&a));
-            same(Svd {}, std::slice::from_ref(&a));
-            same(Pinv {}, &[a]);
+            assert_equals_reference(Lu {}, std::slice::from_ref(&a));
+            assert_equals_reference(Qr { reflected: false }, std::slice::from_ref(&a));
+            assert_equals_reference(Qr { reflected: true }, std::slice::from_ref(&a));
+            assert_equals_reference(Svd {}, std::slice::from_ref(&a));
+            assert_equals_reference(Pinv {}, &[a]);
         }
     }
 }
@@ -150,10 +150,10 @@ fn systems() {
     for dtype in DTYPES {
         for (a, b) in [(&[16, 16][..], &[16, 3][..]), (&[37, 37], &[37, 1]), (&[2, 20, 20], &[2, 20, 4])] {
             let (a, b) = (random.matrices(dtype, a), random.matrices(dtype, b));
-            same(Solve {}, &[a.clone(), b.clone()]);
+            assert_equals_reference(Solve {}, &[a.clone(), b.clone()]);
             for k in 0..8 {
                 let [lower, transpose, unit] = [0, 1, 2].map(|b| k >> b & 1 == 1);
-                same(TriangularSolve { lower, transpose, unit }, &[a.clone(), b.clone()]);
+                assert_equals_reference(TriangularSolve { lower, transpose, unit }, &[a.clone(), b.clone()]);
             }
         }
     }
@@ -163,15 +163,15 @@ fn systems() {
 #[test]
 fn matrices_without_full_rank() {
     for dtype in DTYPES {
-        let ones = filled(dtype, [20, 16], 0.5);
-        same(Pinv {}, &[ones]);
-        same(Lu {}, &[filled(dtype, [20, 17], 0.5)]);
-        same(Lu {}, &[filled(dtype, [16, 20], 0.0)]);
-        same(Det {}, &[filled(dtype, [18, 18], 2.0)]);
-        let zeros = filled(dtype, [16, 16], 0.0);
-        same(Eigh {}, std::slice::from_ref(&zeros));
-        same(Det {}, std::slice::from_ref(&zeros));
-        same(Slogdet {}, &[zeros]);
+        let ones = constant(dtype, [20, 16], 0.5);
+        assert_equals_reference(Pinv {}, &[ones]);
+        assert_equals_reference(Lu {}, &[constant(dtype, [20, 17], 0.5)]);
+        assert_equals_reference(Lu {}, &[constant(dtype, [16, 20], 0.0)]);
+        assert_equals_reference(Det {}, &[constant(dtype, [18, 18], 2.0)]);
+        let zeros = constant(dtype, [16, 16], 0.0);
+        assert_equals_reference(Eigh {}, std::slice::from_ref(&zeros));
+        assert_equals_reference(Det {}, std::slice::from_ref(&zeros));
+        assert_equals_reference(Slogdet {}, &[zeros]);
     }
 }
 
@@ -182,8 +182,8 @@ fn errors_equal_those_of_the_reference() {
     singular[18 * 18 + 5 * 18..18 * 18 + 6 * 18].fill(0.0);
     let a = Literal::new(Aval::new(DType::F64, [2, 18, 18]), singular).unwrap();
     let b = random.matrices(DType::F64, &[2, 18, 1]);
-    let negative = filled(DType::F64, [17, 17], -1.0);
-    let infinite = filled(DType::F64, [17, 17], f64::INFINITY);
+    let negative = constant(DType::F64, [17, 17], -1.0);
+    let infinite = constant(DType::F64, [17, 17], f64::INFINITY);
     let cases: [(Op, Vec<Literal>); 4] = [
         (Solve {}.into(), vec![a, b]),
         (Cholesky {}.into(), vec![negative]),
@@ -206,8 +206,8 @@ fn large_and_small_elements() {
     {
         let elements = random.matrices(dtype, &[17, 17]).f().iter().map(|x| x * scale).collect::<Vec<f64>>();
         let a = Literal::new(Aval::new(dtype, [17, 17]), elements).unwrap().rounded();
-        same(Svd {}, std::slice::from_ref(&a));
-        same(Eigh {}, &[a]);
+        assert_equals_reference(Svd {}, std::slice::from_ref(&a));
+        assert_equals_reference(Eigh {}, &[a]);
     }
 }
 

@@ -85,7 +85,7 @@ fn on_cpu(graph: &Graph, ins: &[Literal]) -> Result<Vec<Literal>> {
 }
 
 /// Checks that the device equals the reference bit for bit.
-fn exactly(op: impl Into<Op>, ins: &[Literal]) {
+fn assert_exact(op: impl Into<Op>, ins: &[Literal]) {
     let graph = graph_of(op, ins);
     let expected = reference::evaluate(&graph, ins).expect("a value");
     let found = on_cpu(&graph, ins).expect("a value");
@@ -95,7 +95,7 @@ fn exactly(op: impl Into<Op>, ins: &[Literal]) {
 }
 
 /// Checks that the device returns the same error as the reference.
-fn refused(op: impl Into<Op>, ins: &[Literal]) {
+fn assert_refused(op: impl Into<Op>, ins: &[Literal]) {
     let graph = graph_of(op, ins);
     let expected = reference::evaluate(&graph, ins).expect_err("refused");
     // Compares the first lines, because the reference adds a line with the location of its caller.
@@ -118,7 +118,7 @@ fn take_copies_slices() {
             let x = r.numbers(dtype, shape);
             for of in [DType::I64, DType::I32] {
                 let index = r.indices(of, shape[axis], index);
-                exactly(Take { axis }, &[x.clone(), index]);
+                assert_exact(Take { axis }, &[x.clone(), index]);
             }
         }
     }
@@ -130,12 +130,12 @@ fn an_index_out_of_range_is_refused() {
     let x = r.numbers(DType::F32, [4, 3]);
     for index in [4, -1, i64::MAX, i64::MIN] {
         let index = Literal::new(Aval::new(DType::I64, [3]), vec![0, index, 7]).expect("three");
-        refused(Take { axis: 0 }, &[x.clone(), index.clone()]);
+        assert_refused(Take { axis: 0 }, &[x.clone(), index.clone()]);
         let updates = r.numbers(DType::F32, [3, 3]);
-        refused(Scatter { axis: 0, combine: Some(Combine::Sum) }, &[x.clone(), index, updates]);
+        assert_refused(Scatter { axis: 0, combine: Some(Combine::Sum) }, &[x.clone(), index, updates]);
     }
     let none = r.numbers(DType::F32, [0, 3]);
-    refused(Take { axis: 0 }, &[none, r.indices(DType::U8, 1, [1])]);
+    assert_refused(Take { axis: 0 }, &[none, r.indices(DType::U8, 1, [1])]);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn scatter_combines_in_order() {
                 let mut extents = shape.to_vec();
                 extents[axis] = count;
                 let updates = r.numbers(dtype, extents);
-                exactly(Scatter { axis, combine }, &[base, index, updates]);
+                assert_exact(Scatter { axis, combine }, &[base, index, updates]);
             }
         }
     }
@@ -183,22 +183,22 @@ fn many_updates_of_elements() {
         for index in [any.i(), &rising, &first, &last] {
             let index = Literal::new(any.aval().clone(), index.to_vec()).expect("as many");
             let ins = [base.clone(), index, updates.clone()];
-            exactly(Scatter { axis: 0, combine: Some(Combine::Sum) }, &ins);
-            exactly(Scatter { axis: 0, combine: None }, &ins);
+            assert_exact(Scatter { axis: 0, combine: Some(Combine::Sum) }, &ins);
+            assert_exact(Scatter { axis: 0, combine: None }, &ins);
         }
     }
     last[count - 2] = extent as i64;
     let index = Literal::new(any.aval().clone(), last).expect("as many");
     let ins = [r.numbers(DType::F32, [extent]), index, r.numbers(DType::F32, [count])];
-    refused(Scatter { axis: 0, combine: Some(Combine::Sum) }, &ins);
-    refused(Take { axis: 0 }, &ins[..2]);
+    assert_refused(Scatter { axis: 0, combine: Some(Combine::Sum) }, &ins);
+    assert_refused(Take { axis: 0 }, &ins[..2]);
 }
 
 #[test]
 fn random_words_equal_the_stream() {
     for (state, n) in [([1, 2, 3, 4], 100_003), ([9, 8, u32::MAX as i64, 7], 70_000), ([0, 0, 0, 0], 0)] {
         let state = Literal::new(Aval::new(DType::U32, [4]), state.to_vec()).expect("four");
-        exactly(RandomBits { shape: [n].into() }, &[state]);
+        assert_exact(RandomBits { shape: [n].into() }, &[state]);
     }
 }
 
@@ -218,7 +218,7 @@ fn cumulative_ops_and_positions_along_an_axis() {
             let x = r.numbers(dtype, shape);
             for combine in Combine::ALL.into_iter().filter(|c| c.takes(dtype)) {
                 for reverse in [false, true] {
-                    exactly(Cumulate { combine, axis, reverse }, std::slice::from_ref(&x));
+                    assert_exact(Cumulate { combine, axis, reverse }, std::slice::from_ref(&x));
                 }
             }
             if dtype.is_complex() {
@@ -227,12 +227,12 @@ fn cumulative_ops_and_positions_along_an_axis() {
             let n = shape[axis];
             for first in [None, Some(0), Some(n.min(1)), Some(n / 40), Some(n / 9), Some(n / 2), Some(n)] {
                 for descending in [false, true] {
-                    exactly(Sort { axis, descending, first }, std::slice::from_ref(&x));
+                    assert_exact(Sort { axis, descending, first }, std::slice::from_ref(&x));
                 }
             }
             if shape[axis] > 0 || shape.iter().filter(|&&e| e == 0).count() > 1 {
-                exactly(ArgMax { axis }, std::slice::from_ref(&x));
-                exactly(ArgMin { axis }, std::slice::from_ref(&x));
+                assert_exact(ArgMax { axis }, std::slice::from_ref(&x));
+                assert_exact(ArgMin { axis }, std::slice::from_ref(&x));
             }
         }
     }
@@ -240,7 +240,7 @@ fn cumulative_ops_and_positions_along_an_axis() {
 
 /// Checks that the device differs from the reference by at most `bound · eps · Σ|terms|`, or `eps · Σ|terms|` for half
 /// precision.
-fn nearly(op: impl Into<Op>, ins: &[Literal], bound: f64) {
+fn assert_near(op: impl Into<Op>, ins: &[Literal], bound: f64) {
     let graph = graph_of(op, ins);
     let expected = reference::evaluate(&graph, ins).expect("a value");
     let found = on_cpu(&graph, ins).expect("a value");
@@ -342,9 +342,9 @@ fn convolutions_of_all_kinds() {
         for dtype in [DType::F32, DType::F64, DType::BF16, DType::F16] {
             // The bound is that of products: the roundings of a sum of this many terms in the dtype itself.
             let terms = (w[2..].iter().product::<usize>() as f64).sqrt().max(4.0);
-            nearly(op.clone(), &[smooth(&mut r, dtype, x), smooth(&mut r, dtype, w)], terms);
+            assert_near(op.clone(), &[smooth(&mut r, dtype, x), smooth(&mut r, dtype, w)], terms);
         }
-        exactly(op, &[r.numbers(DType::I32, *x), r.numbers(DType::I32, *w)]);
+        assert_exact(op, &[r.numbers(DType::I32, *x), r.numbers(DType::I32, *w)]);
     }
 }
 
@@ -366,7 +366,7 @@ fn folds_sum_windows() {
                 dilation: dilation.into(),
             };
             let shape = [lead, counts, size].concat();
-            exactly(op, &[r.numbers(dtype, shape)]);
+            assert_exact(op, &[r.numbers(dtype, shape)]);
         }
     }
 }

@@ -21,7 +21,7 @@ fn tensor(v: &Value) -> Tensor {
 }
 
 #[track_caller]
-fn close(what: &str, found: &Tensor, right: &Tensor) {
+fn assert_close(what: &str, found: &Tensor, right: &Tensor) {
     assert_eq!(found.shape(), right.shape(), "{what}");
     let (found, right) = (found.to_vec::<f64>().unwrap(), right.to_vec::<f64>().unwrap());
     for (x, y) in found.iter().zip(&right) {
@@ -50,21 +50,21 @@ fn check(case: &Value, layer: &dyn Module, forward: &dyn Fn(&[Tensor]) -> Tensor
     let after = |what: &str| {
         for (key, value) in case["after"].as_object().unwrap() {
             let cell = own.iter().find(|(n, _)| n == key).unwrap();
-            close(&format!("{name}, {what}: {key}"), &cell.1, &tensor(value));
+            assert_close(&format!("{name}, {what}: {key}"), &cell.1, &tensor(value));
         }
     };
     // Eagerly.
     load();
     let leaves: Vec<Tensor> = inputs.iter().map(|x| x.requires_grad_()).collect();
     let y = forward(&leaves);
-    close(name, &y.detach(), &right);
+    assert_close(name, &y.detach(), &right);
     y.backward_with(&cotangent).unwrap();
     for (x, g) in leaves.iter().zip(case["grads"].as_array().unwrap()) {
-        close(&format!("{name}: gradient of an input"), &x.grad().unwrap(), &tensor(g));
+        assert_close(&format!("{name}: gradient of an input"), &x.grad().unwrap(), &tensor(g));
     }
     for (key, g) in case["state_grads"].as_object().unwrap() {
         let p = &own.iter().find(|(n, _)| n == key).unwrap().1;
-        close(&format!("{name}: gradient of {key}"), &p.grad().unwrap(), &tensor(g));
+        assert_close(&format!("{name}: gradient of {key}"), &p.grad().unwrap(), &tensor(g));
         p.zero_grad();
     }
     after("eagerly");
@@ -77,9 +77,9 @@ fn check(case: &Value, layer: &dyn Module, forward: &dyn Fn(&[Tensor]) -> Tensor
         [(&y * &cotangent).sum(()), y]
     })
     .unwrap();
-    close(&format!("{name}, traced"), &outs[1], &right);
+    assert_close(&format!("{name}, traced"), &outs[1], &right);
     for ((key, _), g) in parameters.iter().zip(&grads) {
-        close(&format!("{name}: traced gradient of {key}"), g, &tensor(&case["state_grads"][key]));
+        assert_close(&format!("{name}: traced gradient of {key}"), g, &tensor(&case["state_grads"][key]));
     }
     after("traced");
 }
@@ -205,7 +205,7 @@ fn a_cache_holds_the_earlier_tokens() {
                 parts.push(next.run(&[&x.narrow(1, t, 1)]).unwrap().remove(0));
             }
             let parts = Tensor::cat(&parts.iter().collect::<Vec<_>>(), 1);
-            close(&format!("{kv_heads} heads, round {rounds}"), &parts, &whole.detach());
+            assert_close(&format!("{kv_heads} heads, round {rounds}"), &parts, &whole.detach());
             // A seventh position exceeds the capacity.
             assert!(next.run(&[&x.narrow(1, 0, 1)]).is_err());
             assert_eq!(cache.position.item::<i64>().unwrap(), 6);
@@ -236,7 +236,7 @@ fn grouped_heads_equal_repeated_heads() {
     grouped.to_dtype(DType::F64).unwrap();
     full.to_dtype(DType::F64).unwrap();
     let x = g.randn([2, 5, 8]).to_dtype(DType::F64);
-    close("grouped", &grouped.forward(&x).detach(), &full.forward(&x).detach());
+    assert_close("grouped", &grouped.forward(&x).detach(), &full.forward(&x).detach());
 }
 
 #[test]
@@ -296,14 +296,14 @@ fn recurrent_layers_have_dropout_between_them() {
         |training: bool, g: &Generator| second.forward(&first.forward(&x).dropout(0.4, training, g));
     let (one, two) = (Generator::new(9), Generator::new(9));
     let found = lstm.forward(&x).detach();
-    close("training", &found, &expected(true, &one).detach());
+    assert_close("training", &found, &expected(true, &one).detach());
     assert!((found - expected(false, &one)).abs().max(()).item::<f64>().unwrap() > 1e-3);
     // The next call draws new numbers, and a compiled call draws the same numbers as an eager call.
     expected(true, &two);
     let jitted = gradus_tensor::jit(|x: &[Tensor]| lstm.forward(&x[0]));
-    close("compiled", &jitted.call(&[&x]).unwrap()[0], &expected(true, &two).detach());
+    assert_close("compiled", &jitted.call(&[&x]).unwrap()[0], &expected(true, &two).detach());
     lstm.eval();
-    close("not training", &lstm.forward(&x).detach(), &expected(false, &one).detach());
+    assert_close("not training", &lstm.forward(&x).detach(), &expected(false, &one).detach());
 }
 
 /// Dropout is applied where PyTorch applies it: attention weights, attention result, hidden layer, network
@@ -343,10 +343,10 @@ fn a_block_drops_in_four_places() {
         };
         let g = Generator::new(0);
         g.state().set_(&block.dropout.generator.state().detach()).unwrap();
-        close("training", &block.forward(&x).detach(), &expected(&g).detach());
+        assert_close("training", &block.forward(&x).detach(), &expected(&g).detach());
         block.eval();
         let (one, two) = (block.forward(&x).detach(), block.forward(&x).detach());
-        close("not training", &one, &two);
+        assert_close("not training", &one, &two);
         block.train(true);
     }
     // Attention weights are dropped in training only: over many draws the mean equals that without dropout.

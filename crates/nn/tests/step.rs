@@ -29,7 +29,7 @@ fn weights(m: &impl Module) -> Vec<f64> {
 }
 
 #[track_caller]
-fn close(a: &[f64], b: &[f64], within: f64) {
+fn assert_close(a: &[f64], b: &[f64], within: f64) {
     assert_eq!(a.len(), b.len());
     for (x, y) in a.iter().zip(b) {
         assert!((x - y).abs() <= within, "{x} is not {y}");
@@ -54,19 +54,19 @@ fn a_compiled_step_equals_the_eager_step() {
         let right = loss(&eager, &b);
         right.backward().unwrap();
         optimizer.step().unwrap();
-        close(&[found], &[right.item::<f64>().unwrap()], 1e-12);
-        close(&weights(&compiled), &weights(&eager), 1e-12);
+        assert_close(&[found], &[right.item::<f64>().unwrap()], 1e-12);
+        assert_close(&weights(&compiled), &weights(&eager), 1e-12);
     }
     assert_eq!(step.compilations(), 1);
     let averages = |o: &Optimizer| {
         let own = o.state().into_iter().filter(|(n, _)| n.starts_with("average."));
         own.flat_map(|(_, t)| t.to_vec::<f64>().unwrap()).collect::<Vec<_>>()
     };
-    close(&averages(step.optimizer()), &averages(&optimizer), 1e-12);
+    assert_close(&averages(step.optimizer()), &averages(&optimizer), 1e-12);
     // Swapping twice changes nothing.
     let before = weights(&compiled);
     step.optimizer().swap_average().unwrap();
-    close(&weights(&compiled), &averages(&optimizer), 1e-12);
+    assert_close(&weights(&compiled), &averages(&optimizer), 1e-12);
     step.optimizer().swap_average().unwrap();
     assert_eq!(weights(&compiled), before);
 }
@@ -125,8 +125,8 @@ fn captures_are_returned_by_name() {
     let mean = m.forward(&x).mean(()).item::<f64>().unwrap();
     let step = compile_training(&m, with_capture, adam(&m), &[&x, &y]).unwrap();
     let outcome = step.captures(&["error"]).run(&[&x, &y]).unwrap();
-    close(&outcome.captured("error").unwrap().to_vec::<f64>().unwrap(), &right, 1e-12);
-    close(&[outcome.outputs[0].item().unwrap()], &[mean], 1e-12);
+    assert_close(&outcome.captured("error").unwrap().to_vec::<f64>().unwrap(), &right, 1e-12);
+    assert_close(&[outcome.outputs[0].item().unwrap()], &[mean], 1e-12);
     assert!(outcome.captured("prediction").is_none());
     let step = compile_training(&m, with_capture, adam(&m), &[&x, &y]).unwrap();
     let e = step.captures(&["hidden"]).run(&[&x, &y]).unwrap_err().to_string();
@@ -149,7 +149,7 @@ fn accumulated_batches_are_one_large_batch() {
             let [x, y] = part(i);
             three.run(&[&x, &y]).unwrap();
         }
-        close(&weights(&whole), &weights(&parts), 1e-12);
+        assert_close(&weights(&whole), &weights(&parts), 1e-12);
     }
     assert_eq!((three.optimizer().steps(), three.compilations()), (4, 2));
 }
@@ -169,7 +169,7 @@ fn checkpointed_layers_train_the_same() {
         one.run(&[&x, &y]).unwrap();
         two.run(&[&x, &y]).unwrap();
     }
-    close(&weights(&plain), &weights(&again), 1e-12);
+    assert_close(&weights(&plain), &weights(&again), 1e-12);
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn a_forward_executable_shares_the_parameters() {
     for _ in 0..3 {
         // A step returns the loss before its update.
         let before = loss_of().unwrap();
-        close(&[step.run(&[&x, &y]).unwrap().loss.item().unwrap()], &[before], 1e-12);
+        assert_close(&[step.run(&[&x, &y]).unwrap().loss.item().unwrap()], &[before], 1e-12);
         assert!(loss_of().unwrap() < before);
     }
 }
@@ -281,7 +281,7 @@ fn a_parameter_that_the_loss_does_not_use_has_gradient_zero() {
         half(&eager, std::slice::from_ref(&x)).backward().unwrap();
         optimizer.step().unwrap();
     }
-    close(&weights(&compiled), &weights(&eager), 1e-12);
+    assert_close(&weights(&compiled), &weights(&eager), 1e-12);
 }
 
 #[test]

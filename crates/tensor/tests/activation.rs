@@ -5,7 +5,7 @@ use gradus_tensor::Tensor;
 
 /// Asserts that the message contains these parts and names a line of this file.
 #[track_caller]
-fn says(t: &Tensor, parts: &[&str]) {
+fn assert_says(t: &Tensor, parts: &[&str]) {
     let message = t.error().map(|e| e.to_string()).unwrap_or_default();
     for part in parts.iter().chain(&["tests/activation.rs"]) {
         assert!(message.contains(part), "{part:?} is not in: {message}");
@@ -15,17 +15,17 @@ fn says(t: &Tensor, parts: &[&str]) {
 #[test]
 fn errors_name_the_function_the_shapes_and_the_line() {
     let x = Tensor::ones([2, 3]);
-    says(&x.glu(1), &["glu: axis 1 of extent 3", "it must be even", "f32[2,3]"]);
-    says(&x.glu(2), &["glu: axis 2 is out of range", "f32[2,3]"]);
-    says(&x.prelu(&Tensor::ones([2])), &["prelu: a weight of shape [2]", "a vector of 3", "f32[2,3]"]);
-    says(&x.prelu(&Tensor::ones([1, 1])), &["prelu: a weight of shape [1,1]"]);
-    says(&x.softmax(-3), &["softmax: axis -3 is out of range", "f32[2,3]"]);
-    says(&x.logsumexp([0, 0], false), &["logsumexp: axis 0 is out of range or repeated", "f32[2,3]"]);
-    says(&x.hardtanh(1.0, -1.0), &["hardtanh: the range 1 to -1", "f32[2,3]"]);
-    says(&x.softshrink(-0.5), &["softshrink: lambda -0.5 must be 0 or more"]);
-    says(&x.celu(0.0), &["celu: alpha 0"]);
-    says(&x.softplus(0.0, 20.0), &["softplus: beta 0"]);
-    says(&x.to_dtype(DType::C64).relu(), &["relu", "c64[2,3]"]);
+    assert_says(&x.glu(1), &["glu: axis 1 of extent 3", "it must be even", "f32[2,3]"]);
+    assert_says(&x.glu(2), &["glu: axis 2 is out of range", "f32[2,3]"]);
+    assert_says(&x.prelu(&Tensor::ones([2])), &["prelu: a weight of shape [2]", "a vector of 3", "f32[2,3]"]);
+    assert_says(&x.prelu(&Tensor::ones([1, 1])), &["prelu: a weight of shape [1,1]"]);
+    assert_says(&x.softmax(-3), &["softmax: axis -3 is out of range", "f32[2,3]"]);
+    assert_says(&x.logsumexp([0, 0], false), &["logsumexp: axis 0 is out of range or repeated", "f32[2,3]"]);
+    assert_says(&x.hardtanh(1.0, -1.0), &["hardtanh: the range 1 to -1", "f32[2,3]"]);
+    assert_says(&x.softshrink(-0.5), &["softshrink: lambda -0.5 must be 0 or more"]);
+    assert_says(&x.celu(0.0), &["celu: alpha 0"]);
+    assert_says(&x.softplus(0.0, 20.0), &["softplus: beta 0"]);
+    assert_says(&x.to_dtype(DType::C64).relu(), &["relu", "c64[2,3]"]);
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn the_first_failure_stays() {
     for t in
         [failed.relu(), failed.glu(0), failed.softmax(0), failed.logsumexp(3, true), failed.prelu(&failed)]
     {
-        says(&t, &["softmax: axis 5"]);
+        assert_says(&t, &["softmax: axis 5"]);
     }
 }
 

@@ -56,7 +56,7 @@ fn masks_choose_what_is_written() {
     assert_eq!(x(&[2, 2]).with_at(&mask, &two).to_vec::<f32>().unwrap(), [7.0, 1.0, 2.0, 8.0]);
 }
 
-fn patched(x: &mut Tensor, index: &[Ix], value: &Tensor, most: usize) -> bool {
+fn write_patch(x: &mut Tensor, index: &[Ix], value: &Tensor, most: usize) -> bool {
     x.patch_at(index, value, most).is_some_and(|patch| patch.write(x))
 }
 
@@ -64,13 +64,13 @@ fn patched(x: &mut Tensor, index: &[Ix], value: &Tensor, most: usize) -> bool {
 fn rows_are_chosen_by_masks_and_integers() {
     let (mut own, rows) = (x(&[3, 2, 2]), Tensor::from_slice(&[7.0f32, 8.0], [2, 1]));
     let mask = Tensor::from([true, false, true]);
-    assert!(patched(&mut own, &[Ix::from(&mask)], &rows, 8));
+    assert!(write_patch(&mut own, &[Ix::from(&mask)], &rows, 8));
     let masked = [7.0, 7.0, 8.0, 8.0, 4.0, 5.0, 6.0, 7.0, 7.0, 7.0, 8.0, 8.0];
     assert_eq!(own.to_vec::<f32>().unwrap(), masked);
     let ids = Tensor::from_slice(&[-2i64, 0], [2, 1]);
     let each = Tensor::from_slice(&[1.0f32, 2.0], [2, 1, 1, 1]);
-    assert!(!patched(&mut own, &[Ix::from(&ids)], &each, 7), "eight elements are more than seven");
-    assert!(patched(&mut own, &[Ix::from(&ids)], &each, 8));
+    assert!(!write_patch(&mut own, &[Ix::from(&ids)], &each, 7), "eight elements are more than seven");
+    assert!(write_patch(&mut own, &[Ix::from(&ids)], &each, 8));
     let chosen = [2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 7.0, 7.0, 8.0, 8.0];
     assert_eq!(own.to_vec::<f32>().unwrap(), chosen);
     // Large enough that positions are not listed one by one: a value per row, and rows without elements.
@@ -85,19 +85,19 @@ fn rows_are_chosen_by_masks_and_integers() {
 fn shared_memory_is_not_written() {
     let (mut own, nine) = (x(&[2, 3]), Tensor::from(9.0f32));
     let part = own.at(0);
-    assert!(!patched(&mut own, &[Ix::At(0)], &nine, 100), "a view shares the memory");
+    assert!(!write_patch(&mut own, &[Ix::At(0)], &nine, 100), "a view shares the memory");
     drop(part);
-    assert!(patched(&mut own, &[Ix::At(0), Ix::At(1)], &nine, 100));
+    assert!(write_patch(&mut own, &[Ix::At(0), Ix::At(1)], &nine, 100));
     assert_eq!(own.to_vec::<f32>().unwrap(), [0.0, 9.0, 2.0, 3.0, 4.0, 5.0]);
     let other = own.clone();
-    assert!(!patched(&mut own, &[Ix::At(0)], &nine, 100), "a clone shares the value");
+    assert!(!write_patch(&mut own, &[Ix::At(0)], &nine, 100), "a clone shares the value");
     drop(other);
-    assert!(!patched(&mut own, &[Ix::At(0)], &nine, 2), "three elements are more than two");
-    assert!(!patched(&mut own, &[Ix::At(2)], &nine, 100), "there is no such row");
+    assert!(!write_patch(&mut own, &[Ix::At(0)], &nine, 2), "three elements are more than two");
+    assert!(!write_patch(&mut own, &[Ix::At(2)], &nine, 100), "there is no such row");
     let weight = Tensor::from(1.0f32).requires_grad_();
-    assert!(!patched(&mut own, &[Ix::At(0)], &weight, 100), "gradients are recorded");
+    assert!(!write_patch(&mut own, &[Ix::At(0)], &weight, 100), "gradients are recorded");
     let mut one = Tensor::zeros([3]);
-    assert!(!patched(&mut one, &[Ix::At(0)], &nine, 100), "all elements are one number in memory");
+    assert!(!write_patch(&mut one, &[Ix::At(0)], &nine, 100), "all elements are one number in memory");
     assert_eq!(one.with_at(0, 9.0).to_vec::<f32>().unwrap(), [9.0, 0.0, 0.0]);
 }
 

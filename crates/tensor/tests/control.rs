@@ -6,7 +6,7 @@ fn f64s(t: &Tensor) -> Vec<f64> {
     t.to_vec::<f64>().unwrap()
 }
 
-fn close(found: &[f64], right: &[f64]) {
+fn assert_close(found: &[f64], right: &[f64]) {
     assert_eq!(found.len(), right.len(), "{found:?} {right:?}");
     for (a, b) in found.iter().zip(right) {
         assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{found:?} is not {right:?}");
@@ -29,7 +29,7 @@ fn only_the_chosen_branch_counts() {
     assert_eq!(f64s(&all[0]), [2.0, 1.0, 3.0]);
     let grads =
         vmap(&[&p, &xs], &[Some(0), Some(0)], |v| grad(&[&v[1]], |x| root(&v[0], &x[0])).unwrap()).unwrap();
-    close(&f64s(&grads[0]), &[0.25, -1.0, 1.0 / 6.0]);
+    assert_close(&f64s(&grads[0]), &[0.25, -1.0, 1.0 / 6.0]);
     let third = switch(
         &Tensor::from(2i64),
         &[&x],
@@ -54,17 +54,17 @@ fn a_branch_that_is_not_taken_adds_exactly_0_to_gradients_of_a_batch() {
         vmap(&[&v[0], &v[1]], &[Some(0), None], |v| each(&v[0], &v[1])).unwrap().remove(0).sum(())
     };
     let grads = grad(&[&xs, &w], |v| f(v)).unwrap();
-    close(&f64s(&grads[0]), &[12.0, 12.0, 27.0]);
-    close(&f64s(&grads[1]), &[6.0]);
+    assert_close(&f64s(&grads[0]), &[12.0, 12.0, 27.0]);
+    assert_close(&f64s(&grads[1]), &[6.0]);
     let one = Tensor::from([1.0, 0.0, -1.0]);
     let (_, t) = gradus_tensor::jvp(&[&xs, &w], &[&one, &Tensor::from(1.0)], |v| f(v)).unwrap();
-    close(&f64s(&t[0]), &[12.0 - 27.0 + 6.0]);
+    assert_close(&f64s(&t[0]), &[12.0 - 27.0 + 6.0]);
     // The second derivative of x³ is 6 x: reverse over reverse, and forward over reverse.
     let first = |v: &[Tensor]| grad(&[&v[0]], |v| f(&[v[0].clone(), w.clone()])).unwrap().remove(0);
     let second = grad(&[&xs], |v| first(v).sum(())).unwrap();
-    close(&f64s(&second[0]), &[-12.0, -12.0, -18.0]);
+    assert_close(&f64s(&second[0]), &[-12.0, -12.0, -18.0]);
     let (_, t) = gradus_tensor::jvp(&[&xs], &[&one], |v| first(v)).unwrap();
-    close(&f64s(&t[0]), &[-12.0, 0.0, 18.0]);
+    assert_close(&f64s(&t[0]), &[-12.0, 0.0, 18.0]);
     // Three branches: the middle one, and an index out of range on both sides.
     let choose = |k: &Tensor, x: &Tensor| {
         let (low, high) = (|v: &[Tensor]| vec![v[0].sqrt()], |v: &[Tensor]| vec![v[0].log()]);
@@ -74,7 +74,7 @@ fn a_branch_that_is_not_taken_adds_exactly_0_to_gradients_of_a_batch() {
     let sum = |v: &[Tensor]| {
         vmap(&[&k, &v[0]], &[Some(0), Some(0)], |v| choose(&v[0], &v[1])).unwrap().remove(0).sum(())
     };
-    close(&f64s(&grad(&[&x], |v| sum(v)).unwrap()[0]), &[0.25, 0.25, -6.0, 0.5, 0.5]);
+    assert_close(&f64s(&grad(&[&x], |v| sum(v)).unwrap()[0]), &[0.25, 0.25, -6.0, 0.5, 0.5]);
 }
 
 #[test]
@@ -85,15 +85,15 @@ fn steps_that_a_loop_does_not_make_add_exactly_0_to_gradients() {
     };
     let (x, w) = (Tensor::from(2.0), Tensor::from(1.0));
     let grads = grad(&[&x, &w], |v| down(&v[0], &v[1])).unwrap();
-    close(&[f64s(&grads[0])[0], f64s(&grads[1])[0]], &[0.5, -0.5]);
+    assert_close(&[f64s(&grads[0])[0], f64s(&grads[1])[0]], &[0.5, -0.5]);
     // A batch whose elements stop after no, one and one step.
     let xs = Tensor::from([1.0, 2.0, 1.25]);
     let all = |v: &[Tensor]| {
         vmap(&[&v[0], &v[1]], &[Some(0), None], |v| down(&v[0], &v[1])).unwrap().remove(0).sum(())
     };
     let grads = grad(&[&xs, &w], |v| all(v)).unwrap();
-    close(&f64s(&grads[0]), &[1.0, 0.5, 1.0]);
-    close(&f64s(&grads[1]), &[-1.5]);
+    assert_close(&f64s(&grads[0]), &[1.0, 0.5, 1.0]);
+    assert_close(&f64s(&grads[1]), &[-1.5]);
 }
 
 #[test]
@@ -105,10 +105,10 @@ fn loops_until_a_condition_fails() {
         go.unwrap().remove(0)
     };
     let a = Tensor::from(2.0);
-    close(&f64s(&sqrt(&a, None)), &[2f64.sqrt()]);
+    assert_close(&f64s(&sqrt(&a, None)), &[2f64.sqrt()]);
     let (_, t) = gradus_tensor::jvp(&[&a], &[&Tensor::from(1.0)], |a| sqrt(&a[0], None)).unwrap();
-    close(&f64s(&t[0]), &[0.5 / 2f64.sqrt()]);
-    close(&f64s(&grad(&[&a], |a| sqrt(&a[0], Some(10))).unwrap()[0]), &[0.5 / 2f64.sqrt()]);
+    assert_close(&f64s(&t[0]), &[0.5 / 2f64.sqrt()]);
+    assert_close(&f64s(&grad(&[&a], |a| sqrt(&a[0], Some(10))).unwrap()[0]), &[0.5 / 2f64.sqrt()]);
     let e = grad(&[&a], |a| sqrt(&a[0], None)).unwrap_err().to_string();
     assert!(e.contains("needs a bound"), "{e}");
     // Each element of a batch stops on its own.
@@ -150,9 +150,9 @@ fn every_choice_of_kept_carries_gives_the_same_gradients() {
         for (keep, unroll) in keeps.map(|keep| (keep, 0)).into_iter().chain(unrolled_by) {
             let how = ScanOptions { reverse, keep, unroll, ..ScanOptions::default() };
             let (value, grads) = gradus_tensor::value_and_grad(&ins, |v| run(v, how)).unwrap();
-            close(&f64s(&value[0]), &f64s(&unrolled(&ins.map(|t| t.clone()))));
+            assert_close(&f64s(&value[0]), &f64s(&unrolled(&ins.map(|t| t.clone()))));
             for (g, r) in grads.iter().zip(&right) {
-                close(&f64s(g), &f64s(r));
+                assert_close(&f64s(g), &f64s(r));
             }
         }
     }
@@ -194,7 +194,7 @@ fn unrolling_changes_the_program_and_nothing_else() {
         // Batches of unrolled loops.
         let many = Tensor::stack(&[&xs, &(&xs * 2.0)], 0);
         let all = vmap(&[&many], &[Some(0)], |x| run(&x[0], 3, reverse)).unwrap();
-        close(&f64s(&all[1].at(1)), &f64s(&run(&(&xs * 2.0), 1, reverse)[1]));
+        assert_close(&f64s(&all[1].at(1)), &f64s(&run(&(&xs * 2.0), 1, reverse)[1]));
     }
     let none = Tensor::zeros([0, 2]).to_dtype(gradus_ir::DType::F64);
     let how = ScanOptions { unroll: 4, ..ScanOptions::default() };

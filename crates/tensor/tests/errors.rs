@@ -24,7 +24,7 @@ fn cause(t: Tensor) -> Error {
 
 /// Asserts that the text contains these parts and names a line of this file.
 #[track_caller]
-fn says(e: &Error, parts: &[&str]) {
+fn assert_says(e: &Error, parts: &[&str]) {
     let text = e.to_string();
     for part in parts {
         assert!(text.contains(part), "`{part}` is not in\n{text}");
@@ -34,14 +34,14 @@ fn says(e: &Error, parts: &[&str]) {
 }
 
 macro_rules! fail {
-    ($($t:expr => $($part:literal),+;)*) => {$( says(&cause($t), &[$($part),+]); )*};
+    ($($t:expr => $($part:literal),+;)*) => {$( assert_says(&cause($t), &[$($part),+]); )*};
 }
 
 macro_rules! refuse {
     ($($r:expr => $($part:literal),+;)*) => {$(
         match $r {
             Ok(_) => panic!("did not fail: {}", stringify!($r)),
-            Err(e) => says(&e, &[$($part),+]),
+            Err(e) => assert_says(&e, &[$($part),+]),
         }
     )*};
 }
@@ -297,7 +297,7 @@ fn traces() {
 fn absurd_sizes() {
     let is_memory = |t: Tensor| {
         let e = cause(t);
-        says(&e, &["bytes of memory"]);
+        assert_says(&e, &["bytes of memory"]);
         assert!(matches!(e.kind(), Kind::Memory { .. }), "{e}");
     };
     fail! {
@@ -348,7 +348,7 @@ fn absurd_sizes() {
     let body = [Aval::new(DType::F32, [1])];
     let inner = trace_function(&body, |x| x[0].expand([1usize << 44]).exp().sum(0)).unwrap();
     let e = gradus_tensor::call("wide", &inner.graph, &[&Tensor::ones([1])]).unwrap_err();
-    says(&e, &["bytes of memory"]);
+    assert_says(&e, &["bytes of memory"]);
     // A generator that failed to draw has not advanced.
     let generator = gradus_tensor::Generator::new(1);
     is_memory(generator.rand([1 << 45]));
@@ -444,7 +444,7 @@ fn errors_at_run_time_name_the_call_and_its_line() {
     };
     let compiled = gradus_tensor::compile(&[&x, &bad], |v| called(&v[0], &v[1])).unwrap();
     let e = compiled.run(&[&x, &bad]).err().unwrap();
-    says(&e, &["take", "index 7", "f32[3,2], i64[2]"]);
+    assert_says(&e, &["take", "index 7", "f32[3,2], i64[2]"]);
     assert_eq!(e.location().unwrap().line(), line.get());
     // Also through a transform, a loop and a branch.
     let gradient = gradus_tensor::compile(&[&x, &bad], |v| {

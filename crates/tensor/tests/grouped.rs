@@ -5,7 +5,7 @@ use gradus_ir::DType;
 use gradus_ir::format::Format;
 use gradus_tensor::{Generator, Quantized, Tensor, compile, grouped_dot, quantized_grouped_dot};
 
-fn far(a: &Tensor, b: &Tensor) -> f64 {
+fn largest_difference(a: &Tensor, b: &Tensor) -> f64 {
     (a.to_dtype(DType::F64) - b.to_dtype(DType::F64)).abs().max(()).item().unwrap()
 }
 
@@ -35,14 +35,14 @@ fn each_row_has_its_own_matrix() {
         let (x, w) = (g.randn([groups.len(), 64]), g.randn([4, 24, 64]));
         let numbers = Tensor::from(groups.to_vec());
         let right = expected(&x, &w, groups);
-        assert!(far(&grouped_dot(&x, &w, &numbers), &right) < 1e-4, "{groups:?}");
+        assert!(largest_difference(&grouped_dot(&x, &w, &numbers), &right) < 1e-4, "{groups:?}");
         let body = grouped_dot(&x.to_dtype(DType::F64), &w.to_dtype(DType::F64), &numbers);
-        assert!(far(&body, &right) < 1e-12, "{groups:?} by the body");
+        assert!(largest_difference(&body, &right) < 1e-12, "{groups:?} by the body");
         for format in [Format::Q8_0, Format::Q4_1, Format::Int4, Format::Fp8] {
             let (small, _) = Quantized::quantize(&w, format).unwrap();
             let right = expected(&x, &small.dequantize(), groups);
             let found = quantized_grouped_dot(&x, small.bytes(), format, &numbers);
-            assert!(far(&found, &right) < 1e-4, "{groups:?} of {}", format.name());
+            assert!(largest_difference(&found, &right) < 1e-4, "{groups:?} of {}", format.name());
         }
     }
 }
@@ -64,10 +64,10 @@ fn rows_and_matrices_have_gradients() {
     (grouped_dot(&x, &w, &groups) * &seed).sum(()).backward().unwrap();
     for (n, group) in [1usize, 0, 1].into_iter().enumerate() {
         let own = seed.narrow(0, n, 1).matmul(&w.detach().narrow(0, group, 1).squeeze(0));
-        assert!(far(&x.grad().unwrap().narrow(0, n, 1), &own) < 1e-5);
+        assert!(largest_difference(&x.grad().unwrap().narrow(0, n, 1), &own) < 1e-5);
     }
     let both = [0, 2].map(|n| seed.narrow(0, n, 1).t().matmul(&x.detach().narrow(0, n, 1)));
-    assert!(far(&w.grad().unwrap().narrow(0, 1, 1).squeeze(0), &(&both[0] + &both[1])) < 1e-5);
+    assert!(largest_difference(&w.grad().unwrap().narrow(0, 1, 1).squeeze(0), &(&both[0] + &both[1])) < 1e-5);
 }
 
 #[test]

@@ -14,13 +14,13 @@ fn floats(shape: &[usize]) -> Tensor {
 }
 
 #[track_caller]
-fn is(t: &Tensor, shape: &[usize], elements: &[i64]) {
+fn assert_elements(t: &Tensor, shape: &[usize], elements: &[i64]) {
     assert_eq!(&t.shape()[..], shape, "{t}");
     assert_eq!(t.to_vec::<i64>().unwrap(), elements, "{t}");
 }
 
 /// Returns the positions at all combinations of one index list per axis.
-fn crossed(shape: &[usize], lists: &[Vec<usize>]) -> Vec<i64> {
+fn positions_at_combinations(shape: &[usize], lists: &[Vec<usize>]) -> Vec<i64> {
     let mut at = vec![0];
     for (n, list) in shape.iter().zip(lists) {
         at = at.iter().flat_map(|p| list.iter().map(move |i| p * *n as i64 + *i as i64)).collect();
@@ -30,7 +30,7 @@ fn crossed(shape: &[usize], lists: &[Vec<usize>]) -> Vec<i64> {
 
 /// Computes a range by its definition: advances by the step, and keeps indices inside both the range and the
 /// axis.
-fn walked(n: isize, start: Option<isize>, stop: Option<isize>, by: isize) -> Vec<usize> {
+fn positions_in_range(n: isize, start: Option<isize>, stop: Option<isize>, by: isize) -> Vec<usize> {
     let end = |i: isize| if i < 0 { i + n } else { i };
     let (first, last) = if by > 0 { (0, n) } else { (n - 1, -1) };
     let mut i = start.map_or(first, end);
@@ -57,11 +57,11 @@ fn every_range() {
             for by in [1, 2, 3, 7, isize::MAX, -1, -2, -3, -7, isize::MIN] {
                 let found = x.at(Ix::Range(a, b, by));
                 let rows = if by.unsigned_abs() > 7 {
-                    walked(n as isize, a, b, by.signum()).into_iter().take(1).collect()
+                    positions_in_range(n as isize, a, b, by.signum()).into_iter().take(1).collect()
                 } else {
-                    walked(n as isize, a, b, by)
+                    positions_in_range(n as isize, a, b, by)
                 };
-                let right = crossed(&[n, 2], &[rows.clone(), vec![0, 1]]);
+                let right = positions_at_combinations(&[n, 2], &[rows.clone(), vec![0, 1]]);
                 assert_eq!(&found.shape()[..], [rows.len(), 2], "{a:?}..{b:?} by {by} of {n}");
                 assert_eq!(found.to_vec::<i64>().unwrap(), right, "{a:?}..{b:?} by {by} of {n}");
                 assert!(rows.is_empty() || found.shares_storage(&x));
@@ -74,69 +74,73 @@ fn every_range() {
 fn integers_and_ranges() {
     let x = count(&[2, 3, 4]);
     let all = |n: usize| (0..n).collect::<Vec<_>>();
-    let at = |lists: [Vec<usize>; 3]| crossed(&[2, 3, 4], &lists);
-    is(&x.at(1), &[3, 4], &at([vec![1], all(3), all(4)]));
-    is(&x.at(-1), &[3, 4], &at([vec![1], all(3), all(4)]));
-    is(&x.at((0, -2, 3)), &[], &at([vec![0], vec![1], vec![3]]));
-    is(&x.at((.., 1)), &[2, 4], &at([all(2), vec![1], all(4)]));
-    is(&x.at((.., 1..)), &[2, 2, 4], &at([all(2), vec![1, 2], all(4)]));
-    is(&x.at((.., ..2, 1..=2)), &[2, 2, 2], &at([all(2), vec![0, 1], vec![1, 2]]));
-    is(&x.at((.., .., ..=-2)), &[2, 3, 3], &at([all(2), all(3), vec![0, 1, 2]]));
-    is(&x.at((.., .., -3..-1)), &[2, 3, 2], &at([all(2), all(3), vec![1, 2]]));
-    is(&x.at((.., .., 1..100)), &[2, 3, 3], &at([all(2), all(3), vec![1, 2, 3]]));
-    is(&x.at((.., Ix::Range(Some(3), Some(1), 1))), &[2, 0, 4], &[]);
-    is(&x.at((step(.., -1), 0, step(.., 2))), &[2, 2], &at([vec![1, 0], vec![0], vec![0, 2]]));
-    is(&x.at((.., .., Ix::Range(Some(3), Some(0), -2))), &[2, 3, 2], &at([all(2), all(3), vec![3, 1]]));
-    is(&x.at((REST, 0)), &[2, 3], &at([all(2), all(3), vec![0]]));
-    is(&x.at((1, REST, -1)), &[3], &at([vec![1], all(3), vec![3]]));
-    is(&x.at(REST), &[2, 3, 4], &at([all(2), all(3), all(4)]));
-    is(&x.at((0, 1, 2, REST)), &[], &[6]);
-    is(&x.at((NEW, .., NEW, 0, REST, NEW)), &[1, 2, 1, 4, 1], &at([all(2), vec![0], all(4)]));
-    is(&x.at((NEW, REST)), &[1, 2, 3, 4], &at([all(2), all(3), all(4)]));
-    is(&x.at(Vec::new()), &[2, 3, 4], &at([all(2), all(3), all(4)]));
-    is(&Tensor::from(5i64).at((NEW, REST, NEW)), &[1, 1], &[5]);
-    is(&x.at(0usize..1).at((0i64, 0i32)), &[4], &[0, 1, 2, 3]);
+    let at = |lists: [Vec<usize>; 3]| positions_at_combinations(&[2, 3, 4], &lists);
+    assert_elements(&x.at(1), &[3, 4], &at([vec![1], all(3), all(4)]));
+    assert_elements(&x.at(-1), &[3, 4], &at([vec![1], all(3), all(4)]));
+    assert_elements(&x.at((0, -2, 3)), &[], &at([vec![0], vec![1], vec![3]]));
+    assert_elements(&x.at((.., 1)), &[2, 4], &at([all(2), vec![1], all(4)]));
+    assert_elements(&x.at((.., 1..)), &[2, 2, 4], &at([all(2), vec![1, 2], all(4)]));
+    assert_elements(&x.at((.., ..2, 1..=2)), &[2, 2, 2], &at([all(2), vec![0, 1], vec![1, 2]]));
+    assert_elements(&x.at((.., .., ..=-2)), &[2, 3, 3], &at([all(2), all(3), vec![0, 1, 2]]));
+    assert_elements(&x.at((.., .., -3..-1)), &[2, 3, 2], &at([all(2), all(3), vec![1, 2]]));
+    assert_elements(&x.at((.., .., 1..100)), &[2, 3, 3], &at([all(2), all(3), vec![1, 2, 3]]));
+    assert_elements(&x.at((.., Ix::Range(Some(3), Some(1), 1))), &[2, 0, 4], &[]);
+    assert_elements(&x.at((step(.., -1), 0, step(.., 2))), &[2, 2], &at([vec![1, 0], vec![0], vec![0, 2]]));
+    assert_elements(
+        &x.at((.., .., Ix::Range(Some(3), Some(0), -2))),
+        &[2, 3, 2],
+        &at([all(2), all(3), vec![3, 1]]),
+    );
+    assert_elements(&x.at((REST, 0)), &[2, 3], &at([all(2), all(3), vec![0]]));
+    assert_elements(&x.at((1, REST, -1)), &[3], &at([vec![1], all(3), vec![3]]));
+    assert_elements(&x.at(REST), &[2, 3, 4], &at([all(2), all(3), all(4)]));
+    assert_elements(&x.at((0, 1, 2, REST)), &[], &[6]);
+    assert_elements(&x.at((NEW, .., NEW, 0, REST, NEW)), &[1, 2, 1, 4, 1], &at([all(2), vec![0], all(4)]));
+    assert_elements(&x.at((NEW, REST)), &[1, 2, 3, 4], &at([all(2), all(3), all(4)]));
+    assert_elements(&x.at(Vec::new()), &[2, 3, 4], &at([all(2), all(3), all(4)]));
+    assert_elements(&Tensor::from(5i64).at((NEW, REST, NEW)), &[1, 1], &[5]);
+    assert_elements(&x.at(0usize..1).at((0i64, 0i32)), &[4], &[0, 1, 2, 3]);
 }
 
 #[test]
 fn masks() {
     let x = count(&[2, 3, 4]);
     let rows = Tensor::from([false, true]);
-    is(&x.at(&rows), &[1, 3, 4], &(12..24).collect::<Vec<_>>());
+    assert_elements(&x.at(&rows), &[1, 3, 4], &(12..24).collect::<Vec<_>>());
     let columns = Tensor::from([true, false, false, true]);
-    is(&x.at((REST, &columns)), &[2, 3, 2], &[0, 3, 4, 7, 8, 11, 12, 15, 16, 19, 20, 23]);
-    is(&x.at((1, 1.., &columns)), &[2, 2], &[16, 19, 20, 23]);
+    assert_elements(&x.at((REST, &columns)), &[2, 3, 2], &[0, 3, 4, 7, 8, 11, 12, 15, 16, 19, 20, 23]);
+    assert_elements(&x.at((1, 1.., &columns)), &[2, 2], &[16, 19, 20, 23]);
     let pairs = Tensor::from([[true, false, true], [false, true, false]]);
-    is(&x.at(&pairs), &[3, 4], &[0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19]);
-    is(&x.at((&pairs, 1..3)), &[3, 2], &[1, 2, 9, 10, 17, 18]);
-    is(&x.at((&pairs, NEW, step(.., -3))), &[3, 1, 2], &[3, 0, 11, 8, 19, 16]);
+    assert_elements(&x.at(&pairs), &[3, 4], &[0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19]);
+    assert_elements(&x.at((&pairs, 1..3)), &[3, 2], &[1, 2, 9, 10, 17, 18]);
+    assert_elements(&x.at((&pairs, NEW, step(.., -3))), &[3, 1, 2], &[3, 0, 11, 8, 19, 16]);
     let all: Vec<i64> = (0..24).filter(|i| i % 5 == 0).collect();
-    is(&x.at(&x.remainder(5).eq(0)), &[all.len()], &all);
-    is(&x.at(&x.lt(0)), &[0], &[]);
+    assert_elements(&x.at(&x.remainder(5).eq(0)), &[all.len()], &all);
+    assert_elements(&x.at(&x.lt(0)), &[0], &[]);
     // A mask mixed with integers: its positions broadcast with them.
-    is(
+    assert_elements(
         &x.at((&Tensor::from([1i64, 0]), .., &Tensor::from([false, true, false, true]))),
         &[2, 3],
         &[13, 17, 21, 3, 7, 11],
     );
-    is(&x.masked_select(&x.gt(20)), &[3], &[21, 22, 23]);
-    is(&x.ge(22).nonzero(), &[2, 3], &[1, 2, 2, 1, 2, 3]);
-    is(&Tensor::from(1i64).nonzero(), &[1, 0], &[]);
+    assert_elements(&x.masked_select(&x.gt(20)), &[3], &[21, 22, 23]);
+    assert_elements(&x.ge(22).nonzero(), &[2, 3], &[1, 2, 2, 1, 2, 3]);
+    assert_elements(&Tensor::from(1i64).nonzero(), &[1, 0], &[]);
 }
 
 #[test]
 fn integer_tensors() {
     let x = count(&[3, 4]);
-    is(&x.at(&Tensor::from([2i64, 0, -1])), &[3, 4], &[8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11]);
-    is(&x.at(&Tensor::from(1i64)), &[4], &[4, 5, 6, 7]);
-    is(&x.at(&Tensor::from([[0i32, 1], [1, 2]])).sum(-1), &[2, 2], &[6, 22, 22, 38]);
-    is(&x.at(&Tensor::from(Vec::<i64>::new())), &[0, 4], &[]);
-    is(&x.at((.., &Tensor::from([[3u8], [1]]))), &[3, 2, 1], &[3, 1, 7, 5, 11, 9]);
-    is(&x.at((NEW, .., &Tensor::from([-1i64]))), &[1, 3, 1], &[3, 7, 11]);
+    assert_elements(&x.at(&Tensor::from([2i64, 0, -1])), &[3, 4], &[8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11]);
+    assert_elements(&x.at(&Tensor::from(1i64)), &[4], &[4, 5, 6, 7]);
+    assert_elements(&x.at(&Tensor::from([[0i32, 1], [1, 2]])).sum(-1), &[2, 2], &[6, 22, 22, 38]);
+    assert_elements(&x.at(&Tensor::from(Vec::<i64>::new())), &[0, 4], &[]);
+    assert_elements(&x.at((.., &Tensor::from([[3u8], [1]]))), &[3, 2, 1], &[3, 1, 7, 5, 11, 9]);
+    assert_elements(&x.at((NEW, .., &Tensor::from([-1i64]))), &[1, 3, 1], &[3, 7, 11]);
     // Narrow index dtypes reach positions beyond their own range.
     let long = count(&[4, 100]);
-    is(&long.at((&Tensor::from([3i8, -1]), &Tensor::from([99i8, 98]))), &[2], &[399, 398]);
-    is(&long.gather(0, &Tensor::from([[3u8; 2]])), &[1, 2], &[300, 301]);
+    assert_elements(&long.at((&Tensor::from([3i8, -1]), &Tensor::from([99i8, 98]))), &[2], &[399, 398]);
+    assert_elements(&long.gather(0, &Tensor::from([[3u8; 2]])), &[1, 2], &[300, 301]);
 }
 
 /// Compares `x.at((a, b))` on two of three axes with its definition.
@@ -150,21 +154,21 @@ fn several_integer_tensors() {
     // Adjacent axes: the index axes replace the first.
     let mut right = Vec::new();
     (0..3).for_each(|p| (0..5).for_each(|k| right.push(position(a[p], b[p], k))));
-    is(&x.at((&ta, &tb)), &[3, 5], &right);
+    assert_elements(&x.at((&ta, &tb)), &[3, 5], &right);
     right.clear();
     (0..3).for_each(|i| (0..3).for_each(|p| right.push(position(i, a[p], b[p]))));
-    is(&x.at((.., &ta, &tb)), &[3, 3], &right);
+    assert_elements(&x.at((.., &ta, &tb)), &[3, 3], &right);
     // Separated axes: the index axes come first.
     right.clear();
     (0..3).for_each(|p| (0..4).for_each(|j| right.push(position(a[p], j, b[p]))));
-    is(&x.at((&ta, .., &tb)), &[3, 4], &right);
-    is(&x.at((&ta, step(.., -1), &tb)).flip(1), &[3, 4], &right);
-    is(&x.at((&ta, .., &tb, NEW)), &[3, 4, 1], &right);
-    is(&x.at((NEW, &ta, .., &tb)), &[3, 1, 4], &right);
+    assert_elements(&x.at((&ta, .., &tb)), &[3, 4], &right);
+    assert_elements(&x.at((&ta, step(.., -1), &tb)).flip(1), &[3, 4], &right);
+    assert_elements(&x.at((&ta, .., &tb, NEW)), &[3, 4, 1], &right);
+    assert_elements(&x.at((NEW, &ta, .., &tb)), &[3, 1, 4], &right);
     // Integers are applied first, as in PyTorch (NumPy would move the axis to the front here).
     right.clear();
     (0..4).for_each(|j| (0..3).for_each(|p| right.push(position(1, j, a[p]))));
-    is(&x.at((1, .., &ta)), &[4, 3], &right);
+    assert_elements(&x.at((1, .., &ta)), &[4, 3], &right);
     // Index tensors broadcast.
     let (column, row) = (Tensor::from([[0i64], [-1]]), Tensor::from([4i64, 0, 2]));
     right.clear();
@@ -173,15 +177,15 @@ fn several_integer_tensors() {
             (0..4).for_each(|j| right.push(position(i, j, k)));
         }
     }
-    is(&x.at((&column, .., &row)), &[2, 3, 4], &right);
+    assert_elements(&x.at((&column, .., &row)), &[2, 3, 4], &right);
     right.clear();
     for i in 0..3 {
         for j in [0, 3] {
             [4, 0, 2].iter().for_each(|k| right.push(position(i, j, *k)));
         }
     }
-    is(&x.at((.., &column, &row)), &[3, 2, 3], &right);
-    is(
+    assert_elements(&x.at((.., &column, &row)), &[3, 2, 3], &right);
+    assert_elements(
         &x.at((&ta, &tb, &Tensor::from(2i64))),
         &[3],
         &[position(2, 1, 2), position(0, 3, 2), position(1, 3, 2)],
@@ -221,29 +225,37 @@ fn writing() {
     writes(REST, &[-1; 12]);
     // Values broadcast; leading axes of extent 1 are dropped; of several writes to one element the last wins.
     let x = count(&[2, 3]);
-    is(&x.with_at((.., 1..), &Tensor::from([7i64, 8])), &[2, 3], &[0, 7, 8, 3, 7, 8]);
-    is(&x.with_at(.., &Tensor::from([[7i64], [8]])), &[2, 3], &[7, 7, 7, 8, 8, 8]);
-    is(&x.with_at(0, &Tensor::from([[[7i64, 8, 9]]])), &[2, 3], &[7, 8, 9, 3, 4, 5]);
-    is(&x.with_at((0, &Tensor::from([1i64, 1])), &Tensor::from([7i64, 8])), &[2, 3], &[0, 8, 2, 3, 4, 5]);
-    is(&x.with_at(0, 2.9), &[2, 3], &[2, 2, 2, 3, 4, 5]);
-    is(&x.with_at((.., 0), &Tensor::from([true, true])), &[2, 3], &[1, 1, 2, 1, 4, 5]);
+    assert_elements(&x.with_at((.., 1..), &Tensor::from([7i64, 8])), &[2, 3], &[0, 7, 8, 3, 7, 8]);
+    assert_elements(&x.with_at(.., &Tensor::from([[7i64], [8]])), &[2, 3], &[7, 7, 7, 8, 8, 8]);
+    assert_elements(&x.with_at(0, &Tensor::from([[[7i64, 8, 9]]])), &[2, 3], &[7, 8, 9, 3, 4, 5]);
+    assert_elements(
+        &x.with_at((0, &Tensor::from([1i64, 1])), &Tensor::from([7i64, 8])),
+        &[2, 3],
+        &[0, 8, 2, 3, 4, 5],
+    );
+    assert_elements(&x.with_at(0, 2.9), &[2, 3], &[2, 2, 2, 3, 4, 5]);
+    assert_elements(&x.with_at((.., 0), &Tensor::from([true, true])), &[2, 3], &[1, 1, 2, 1, 4, 5]);
 }
 
 #[test]
 fn gathering_and_scattering() {
     let x = count(&[3, 4]);
-    is(&x.gather(1, &Tensor::from([[3i64, 0], [-1, -4]])), &[2, 2], &[3, 0, 7, 4]);
-    is(&x.gather(0, &Tensor::from([[2i64, 1, 0, 2], [0, 0, -1, 1]])), &[2, 4], &[8, 5, 2, 11, 0, 1, 10, 7]);
+    assert_elements(&x.gather(1, &Tensor::from([[3i64, 0], [-1, -4]])), &[2, 2], &[3, 0, 7, 4]);
+    assert_elements(
+        &x.gather(0, &Tensor::from([[2i64, 1, 0, 2], [0, 0, -1, 1]])),
+        &[2, 4],
+        &[8, 5, 2, 11, 0, 1, 10, 7],
+    );
     let zeros = Tensor::full([3, 2], 0i64);
     let index = Tensor::from([[0i64, 2], [2, 2]]);
     let source = Tensor::from([[1i64, 2], [3, 4]]);
-    is(&zeros.scatter(0, &index, &source), &[3, 2], &[1, 0, 0, 0, 3, 4]);
-    is(&zeros.scatter_add(0, &index, &source), &[3, 2], &[1, 0, 0, 0, 3, 6]);
+    assert_elements(&zeros.scatter(0, &index, &source), &[3, 2], &[1, 0, 0, 0, 3, 4]);
+    assert_elements(&zeros.scatter_add(0, &index, &source), &[3, 2], &[1, 0, 0, 0, 3, 6]);
     let larger = Tensor::from([[1i64, 2, 9], [3, 4, 9]]);
-    is(&zeros.scatter_add(0, &index, &larger), &[3, 2], &[1, 0, 0, 0, 3, 6]);
-    is(&zeros.index_add(0, &Tensor::from([1i64, 1]), &source), &[3, 2], &[0, 0, 4, 6, 0, 0]);
-    is(&zeros.index_copy(0, &Tensor::from([-1i64, 0]), &source), &[3, 2], &[3, 4, 0, 0, 1, 2]);
-    is(&x.index_select(1, &Tensor::from([3i64, 3, 0])), &[3, 3], &[3, 3, 0, 7, 7, 4, 11, 11, 8]);
+    assert_elements(&zeros.scatter_add(0, &index, &larger), &[3, 2], &[1, 0, 0, 0, 3, 6]);
+    assert_elements(&zeros.index_add(0, &Tensor::from([1i64, 1]), &source), &[3, 2], &[0, 0, 4, 6, 0, 0]);
+    assert_elements(&zeros.index_copy(0, &Tensor::from([-1i64, 0]), &source), &[3, 2], &[3, 4, 0, 0, 1, 2]);
+    assert_elements(&x.index_select(1, &Tensor::from([3i64, 3, 0])), &[3, 3], &[3, 3, 0, 7, 7, 4, 11, 11, 8]);
     // Inside a trace too, an index out of range on one axis is an error and does not select the next row.
     let bad = Tensor::from([[4i64], [0]]);
     let graph = trace(&[&x, &bad], |t| t[0].gather(1, &t[1])).unwrap();
@@ -317,7 +329,7 @@ fn views_share_storage() {
     assert!(part.shares_storage(&cell));
     cell.add_(1).check().unwrap();
     assert!(!part.shares_storage(&cell));
-    is(&part.at(0), &[4], &[0, 1, 2, 3]);
+    assert_elements(&part.at(0), &[4], &[0, 1, 2, 3]);
 }
 
 /// Every reshape of every permutation has the right elements, and is a view if the strides allow it.
@@ -330,7 +342,7 @@ fn reshapes_copy_only_when_needed() {
         let p = x.permute(order);
         let elements = p.to_vec::<i64>().unwrap();
         for shape in shapes {
-            is(&p.reshape(shape), shape, &elements);
+            assert_elements(&p.reshape(shape), shape, &elements);
         }
     }
     let shares = |t: Tensor| t.check().unwrap().shares_storage(&x);
@@ -345,7 +357,7 @@ fn reshapes_copy_only_when_needed() {
     assert!(shares(x.at(0).at(0).unsqueeze(0).expand([3, 4]).unsqueeze(1).reshape([3, 2, 2])));
     let spread = Tensor::from(7i64).expand([3, 4]).reshape([2, 6]);
     assert!(!spread.is_contiguous());
-    is(&spread, &[2, 6], &[7; 12]);
+    assert_elements(&spread, &[2, 6], &[7; 12]);
 }
 
 /// A write makes a new value: other tensors of the storage do not change.
@@ -353,17 +365,17 @@ fn reshapes_copy_only_when_needed() {
 fn writes_do_not_alias() {
     let row = count(&[3]);
     let wide = row.expand([2, 3]);
-    is(&wide.with_at((0, 1), 9), &[2, 3], &[0, 9, 2, 0, 1, 2]);
-    is(&wide, &[2, 3], &[0, 1, 2, 0, 1, 2]);
-    is(&row, &[3], &[0, 1, 2]);
+    assert_elements(&wide.with_at((0, 1), 9), &[2, 3], &[0, 9, 2, 0, 1, 2]);
+    assert_elements(&wide, &[2, 3], &[0, 1, 2, 0, 1, 2]);
+    assert_elements(&row, &[3], &[0, 1, 2]);
     let cell = row.expand([2, 3]).cell();
     cell.assign_((.., 0), 5).unwrap();
-    is(&cell, &[2, 3], &[5, 1, 2, 5, 1, 2]);
-    is(&row, &[3], &[0, 1, 2]);
+    assert_elements(&cell, &[2, 3], &[5, 1, 2, 5, 1, 2]);
+    assert_elements(&row, &[3], &[0, 1, 2]);
     let copy = cell.cell();
     copy.assign_(0, 0).unwrap();
-    is(&cell, &[2, 3], &[5, 1, 2, 5, 1, 2]);
-    is(&copy, &[2, 3], &[0, 0, 0, 5, 1, 2]);
+    assert_elements(&cell, &[2, 3], &[5, 1, 2, 5, 1, 2]);
+    assert_elements(&copy, &[2, 3], &[0, 0, 0, 5, 1, 2]);
     let leaf = floats(&[2]).requires_grad_();
     no_grad(|| leaf.assign_(0, 4.0)).unwrap();
     assert_eq!(leaf.to_vec::<f64>().unwrap(), [4.0, 1.0]);

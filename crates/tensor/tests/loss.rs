@@ -12,7 +12,7 @@ fn f64s(t: &Tensor) -> Vec<f64> {
 
 /// Asserts that the failure names the function, contains these texts, and names a line of this file.
 #[track_caller]
-fn refused(t: &Tensor, name: &str, says: &[&str]) {
+fn assert_refused(t: &Tensor, name: &str, says: &[&str]) {
     let e = t.check().map(|_| ()).unwrap_err().to_string();
     assert!(e.contains(name) && e.contains("tests/loss.rs:"), "{e}");
     for s in says {
@@ -24,28 +24,32 @@ fn refused(t: &Tensor, name: &str, says: &[&str]) {
 fn shapes_that_do_not_fit() {
     let mean = Reduction::Mean;
     let (column, vector) = (Tensor::zeros([3, 1]), Tensor::zeros([3]));
-    refused(&mse_loss(&column, &vector, mean), "mse_loss", &["[3,1]", "[3]", "one rank"]);
-    refused(&huber_loss(&vector, &vector, 0.0, mean), "huber_loss", &["delta 0", "must be positive"]);
-    refused(&smooth_l1_loss(&vector, &vector, -1.0, mean), "smooth_l1_loss", &["beta -1"]);
+    assert_refused(&mse_loss(&column, &vector, mean), "mse_loss", &["[3,1]", "[3]", "one rank"]);
+    assert_refused(&huber_loss(&vector, &vector, 0.0, mean), "huber_loss", &["delta 0", "must be positive"]);
+    assert_refused(&smooth_l1_loss(&vector, &vector, -1.0, mean), "smooth_l1_loss", &["beta -1"]);
     let complex = vector.complex(&vector);
-    refused(&mse_loss(&complex, &vector, mean), "mse_loss", &["real numbers"]);
-    refused(&mse_loss(&Tensor::zeros([2]), &vector, mean), "mse_loss", &["[2]", "[3]"]);
+    assert_refused(&mse_loss(&complex, &vector, mean), "mse_loss", &["real numbers"]);
+    assert_refused(&mse_loss(&Tensor::zeros([2]), &vector, mean), "mse_loss", &["[2]", "[3]"]);
     let rows = Tensor::zeros([3, 4]);
-    refused(
+    assert_refused(
         &cosine_embedding_loss(&rows, &rows, &Tensor::zeros([4]), 0.0, mean),
         "cosine_embedding_loss",
         &["[3,4]", "targets [4]"],
     );
     let plain = TripletMarginOptions::default();
-    refused(&triplet_margin_loss(&rows, &rows, &vector, &plain), "triplet_margin_loss", &["[3,4]", "[3]"]);
-    refused(
+    assert_refused(
+        &triplet_margin_loss(&rows, &rows, &vector, &plain),
+        "triplet_margin_loss",
+        &["[3,4]", "[3]"],
+    );
+    assert_refused(
         &gaussian_nll_loss(&rows, &rows, &Tensor::zeros([4]), false, 1e-6, mean),
         "gaussian_nll_loss",
         &["variance", "[4]", "[3,4]"],
     );
     // A failed operand stays the first cause.
     let failed = &vector + &Tensor::zeros([2]);
-    refused(&mse_loss(&failed, &column, mean), "add", &["do not broadcast"]);
+    assert_refused(&mse_loss(&failed, &column, mean), "add", &["do not broadcast"]);
 }
 
 #[test]
@@ -53,26 +57,26 @@ fn classes_that_do_not_fit() {
     let x = Tensor::zeros([2, 3]);
     let plain = CrossEntropyOptions::default();
     let ids = Tensor::from([0i64, 1, 2]);
-    refused(
+    assert_refused(
         &cross_entropy(&x, &ids, &plain),
         "cross_entropy",
         &["classes of shape [3]", "[2,3]", "must be [2]"],
     );
     let all = Tensor::zeros([2, 2]);
-    refused(&cross_entropy(&x, &all, &plain), "cross_entropy", &["probabilities", "must be [2,3]"]);
-    refused(&cross_entropy(&Tensor::zeros([]), &all, &plain), "cross_entropy", &["has no class axis"]);
+    assert_refused(&cross_entropy(&x, &all, &plain), "cross_entropy", &["probabilities", "must be [2,3]"]);
+    assert_refused(&cross_entropy(&Tensor::zeros([]), &all, &plain), "cross_entropy", &["has no class axis"]);
     let ids = Tensor::from([0i64, 1]);
     let weight = Some(Tensor::ones([2]));
     let heavy = CrossEntropyOptions { weight, ..CrossEntropyOptions::default() };
-    refused(&cross_entropy(&x, &ids, &heavy), "cross_entropy", &["weights of shape [2]", "[3]"]);
+    assert_refused(&cross_entropy(&x, &ids, &heavy), "cross_entropy", &["weights of shape [2]", "[3]"]);
     let smooth = CrossEntropyOptions { label_smoothing: 1.5, ..CrossEntropyOptions::default() };
-    refused(&cross_entropy(&x, &ids, &smooth), "cross_entropy", &["label_smoothing 1.5"]);
-    refused(&nll_loss(&x, &x, &NllOptions::default()), "nll_loss", &["a class, an integer"]);
+    assert_refused(&cross_entropy(&x, &ids, &smooth), "cross_entropy", &["label_smoothing 1.5"]);
+    assert_refused(&nll_loss(&x, &x, &NllOptions::default()), "nll_loss", &["a class, an integer"]);
     // Classes out of range on either side, in a row that is not the last; -100 is ignored.
     for bad in [3, -1, 1000, i64::MAX, i64::MIN] {
         let target = Tensor::from([bad, 1]);
-        refused(&cross_entropy(&x, &target, &plain), "cross_entropy", &["out of range"]);
-        refused(&nll_loss(&x, &target, &NllOptions::default()), "nll_loss", &["out of range"]);
+        assert_refused(&cross_entropy(&x, &target, &plain), "cross_entropy", &["out of range"]);
+        assert_refused(&nll_loss(&x, &target, &NllOptions::default()), "nll_loss", &["out of range"]);
     }
     let one = cross_entropy(&x, &Tensor::from([-100i64, 1]), &plain);
     assert!((one.item::<f32>().unwrap() - 3f32.ln()).abs() < 1e-6);
@@ -109,15 +113,15 @@ fn integers_and_booleans_as_targets() {
 #[test]
 fn ids_that_do_not_fit() {
     let table = Tensor::from([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
-    refused(&embedding(&table, &table, None), "embedding", &["ids must be integers"]);
+    assert_refused(&embedding(&table, &table, None), "embedding", &["ids must be integers"]);
     let ids = Tensor::from([0i64, 2]);
-    refused(&embedding(&ids, &table, Some(3)), "embedding", &["padding_idx 3", "a table of 3 rows"]);
-    refused(&embedding(&ids, &Tensor::zeros([]), None), "embedding", &["has no rows"]);
+    assert_refused(&embedding(&ids, &table, Some(3)), "embedding", &["padding_idx 3", "a table of 3 rows"]);
+    assert_refused(&embedding(&ids, &Tensor::zeros([]), None), "embedding", &["has no rows"]);
     for bad in [-1i64, 3] {
-        refused(&embedding(&Tensor::from([0, bad]), &table, None), "embedding", &["out of range"]);
-        refused(&Tensor::from([0, bad]).one_hot(3), "one_hot", &["classes must be in 0..3"]);
+        assert_refused(&embedding(&Tensor::from([0, bad]), &table, None), "embedding", &["out of range"]);
+        assert_refused(&Tensor::from([0, bad]).one_hot(3), "one_hot", &["classes must be in 0..3"]);
     }
-    refused(&table.one_hot(3), "one_hot", &["classes must be integers"]);
+    assert_refused(&table.one_hot(3), "one_hot", &["classes must be integers"]);
     assert_eq!(f64s(&embedding(&ids, &table, Some(-1))), [1.0, 2.0, 5.0, 6.0]);
 }
 
@@ -126,11 +130,11 @@ fn gather_stays_in_its_row() {
     let x = Tensor::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     for bad in [3i64, 4, 100, -4, i64::MAX, i64::MIN] {
         let index = Tensor::from([[0i64], [bad]]);
-        refused(&x.gather(1, &index), "gather", &["out of range"]);
+        assert_refused(&x.gather(1, &index), "gather", &["out of range"]);
         let index = Tensor::from([[bad], [0i64]]);
-        refused(&x.gather(1, &index), "gather", &["out of range"]);
-        refused(&x.index_select(1, &Tensor::from([bad])), "index_select", &["out of range"]);
-        refused(&x.scatter_add(1, &index, &Tensor::zeros([2, 1])), "scatter", &["out of range"]);
+        assert_refused(&x.gather(1, &index), "gather", &["out of range"]);
+        assert_refused(&x.index_select(1, &Tensor::from([bad])), "index_select", &["out of range"]);
+        assert_refused(&x.scatter_add(1, &index, &Tensor::zeros([2, 1])), "scatter", &["out of range"]);
     }
     assert_eq!(f64s(&x.gather(1, &Tensor::from([[-1i64], [-3]]))), [3.0, 4.0]);
 }
@@ -142,32 +146,36 @@ fn attention_that_does_not_fit() {
         scaled_dot_product_attention(&Tensor::zeros(q), &Tensor::zeros(k), &Tensor::zeros(v), options)
     };
     let name = "scaled_dot_product_attention";
-    refused(&at(&[2, 3], &[4, 2], &[4, 2], &plain), name, &["[2,3]", "[4,2]", "number of features"]);
-    refused(&at(&[2, 3], &[4, 3], &[5, 3], &plain), name, &["the same extent on the second-to-last axis"]);
-    refused(&at(&[3], &[4, 3], &[4, 3], &plain), name, &["at least two axes"]);
-    refused(&at(&[4, 2, 3], &[2, 2, 3], &[2, 2, 3], &plain), name, &["enable_gqa"]);
+    assert_refused(&at(&[2, 3], &[4, 2], &[4, 2], &plain), name, &["[2,3]", "[4,2]", "number of features"]);
+    assert_refused(
+        &at(&[2, 3], &[4, 3], &[5, 3], &plain),
+        name,
+        &["the same extent on the second-to-last axis"],
+    );
+    assert_refused(&at(&[3], &[4, 3], &[4, 3], &plain), name, &["at least two axes"]);
+    assert_refused(&at(&[4, 2, 3], &[2, 2, 3], &[2, 2, 3], &plain), name, &["enable_gqa"]);
     let gqa = AttentionOptions { enable_gqa: true, ..AttentionOptions::default() };
-    refused(&at(&[5, 2, 3], &[2, 2, 3], &[2, 2, 3], &gqa), name, &["must divide those of the query"]);
-    refused(&at(&[0, 2, 3], &[2, 2, 3], &[2, 2, 3], &gqa), name, &["must divide those of the query"]);
-    refused(&at(&[2, 3], &[2, 3], &[2, 3], &gqa), name, &["no axis of heads"]);
+    assert_refused(&at(&[5, 2, 3], &[2, 2, 3], &[2, 2, 3], &gqa), name, &["must divide those of the query"]);
+    assert_refused(&at(&[0, 2, 3], &[2, 2, 3], &[2, 2, 3], &gqa), name, &["must divide those of the query"]);
+    assert_refused(&at(&[2, 3], &[2, 3], &[2, 3], &gqa), name, &["no axis of heads"]);
     let with = |f: &dyn Fn(&mut AttentionOptions)| {
         let mut options = AttentionOptions::default();
         f(&mut options);
         at(&[2, 3], &[4, 3], &[4, 3], &options)
     };
-    refused(&with(&|o| o.mask = Some(Tensor::zeros([3, 4]))), name, &["[3,4]", "scores [2,4]"]);
-    refused(&with(&|o| o.mask = Some(Tensor::zeros([7, 2, 4]))), name, &["[7,2,4]", "scores [2,4]"]);
-    refused(&with(&|o| o.mask = Some(Tensor::from([1i64; 4]))), name, &["must be boolean or float"]);
-    refused(&with(&|o| o.window = Some(0)), name, &["window 0"]);
-    refused(&with(&|o| o.softcap = Some(0.0)), name, &["softcap 0"]);
-    refused(&with(&|o| o.dropout = 2.0), name, &["p 2"]);
+    assert_refused(&with(&|o| o.mask = Some(Tensor::zeros([3, 4]))), name, &["[3,4]", "scores [2,4]"]);
+    assert_refused(&with(&|o| o.mask = Some(Tensor::zeros([7, 2, 4]))), name, &["[7,2,4]", "scores [2,4]"]);
+    assert_refused(&with(&|o| o.mask = Some(Tensor::from([1i64; 4]))), name, &["must be boolean or float"]);
+    assert_refused(&with(&|o| o.window = Some(0)), name, &["window 0"]);
+    assert_refused(&with(&|o| o.softcap = Some(0.0)), name, &["softcap 0"]);
+    assert_refused(&with(&|o| o.dropout = 2.0), name, &["p 2"]);
     let x = Tensor::zeros([2, 3]);
-    refused(&x.rope(100.0, 0), "rope", &["[2,3]", "even extent"]);
-    refused(&Tensor::zeros([4]).rope(100.0, 0), "rope", &["two axes"]);
+    assert_refused(&x.rope(100.0, 0), "rope", &["[2,3]", "even extent"]);
+    assert_refused(&Tensor::zeros([4]).rope(100.0, 0), "rope", &["two axes"]);
     let x = Tensor::zeros([2, 4]);
-    refused(&x.rope(0.0, 0), "rope", &["base 0"]);
-    refused(&x.rope_at(&Tensor::zeros([3]), 10.0), "rope_at", &["[3]", "broadcast to [2]"]);
-    refused(&x.rope_with(&Tensor::zeros([2, 3]), &x), "rope_with", &["[2,3]", "must be 4 or 2"]);
+    assert_refused(&x.rope(0.0, 0), "rope", &["base 0"]);
+    assert_refused(&x.rope_at(&Tensor::zeros([3]), 10.0), "rope_at", &["[3]", "broadcast to [2]"]);
+    assert_refused(&x.rope_with(&Tensor::zeros([2, 3]), &x), "rope_with", &["[2,3]", "must be 4 or 2"]);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn values(format: Format, bytes: &Tensor) -> Tensor {
     Tensor::from_slice(&out, [bytes.dim(0), width])
 }
 
-fn far(a: &Tensor, b: &Tensor) -> f64 {
+fn largest_difference(a: &Tensor, b: &Tensor) -> f64 {
     (a.to_dtype(DType::F64) - b.to_dtype(DType::F64)).abs().max(()).item().unwrap()
 }
 
@@ -58,10 +58,10 @@ fn products_equal_those_of_the_values() {
             let size = x.to_dtype(DType::F64).abs().matmul(&w.abs().t()).max(()).item::<f64>().unwrap();
             let found = quantized_dot(&x, &b, format, Compute::F32);
             assert!(
-                far(&found, &right) <= 1e-6 * size,
+                largest_difference(&found, &right) <= 1e-6 * size,
                 "{} of {rows}: {}",
                 format.name(),
-                far(&found, &right)
+                largest_difference(&found, &right)
             );
         }
     }
@@ -75,7 +75,10 @@ fn activations_have_a_gradient_and_bytes_have_none() {
     let seed = g.randn([3, 5]);
     (quantized_dot(&x, &b, format, Compute::F32) * &seed).sum(()).backward().unwrap();
     let right = seed.matmul(&values(format, &b));
-    assert!(far(&x.grad().unwrap(), &right) < 1e-3 * right.abs().max(()).item::<f32>().unwrap() as f64);
+    assert!(
+        largest_difference(&x.grad().unwrap(), &right)
+            < 1e-3 * right.abs().max(()).item::<f32>().unwrap() as f64
+    );
 }
 
 #[test]
@@ -147,7 +150,7 @@ fn activations_are_rounded_to_bf16_first() {
             let x = g.randn([rows, width]);
             let found = quantized_dot(&x, &b, format, Compute::Bf16);
             let rounded = x.to_dtype(DType::BF16).to_dtype(DType::F64);
-            assert!(far(&rounded, &x) > 1e-4);
+            assert!(largest_difference(&rounded, &x) > 1e-4);
             let values = values(format, &b).to_dtype(DType::F64);
             let right = rounded.matmul(&values.t()).to_vec::<f64>().unwrap();
             let size = rounded.abs().matmul(&values.abs().t()).to_vec::<f64>().unwrap();

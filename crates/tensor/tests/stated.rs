@@ -9,7 +9,7 @@ fn f64s(t: &Tensor) -> Vec<f64> {
 }
 
 #[track_caller]
-fn close(found: &Tensor, right: &Tensor) {
+fn assert_close(found: &Tensor, right: &Tensor) {
     assert_eq!(found.shape(), right.shape());
     for (a, b) in f64s(found).iter().zip(f64s(right)) {
         assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{found} is not {right}");
@@ -44,27 +44,27 @@ const PAIRS: [(&str, &str, Function, Function); 3] = [
 fn stated_gradients_are_the_derived_ones() {
     let (x, c, t) = (noise(&[3, 4], 0.0), noise(&[3, 4], 1.0), noise(&[3, 4], 2.0));
     for (_, _, f, g) in PAIRS {
-        close(&f(&x), &g(&x));
+        assert_close(&f(&x), &g(&x));
         let [found, right] = [f, g].map(|f| vjp(&[&x], |x| f(&x[0])).unwrap().1(&[&c]).unwrap().remove(0));
-        close(&found, &right);
+        assert_close(&found, &right);
         let [found, right] = [f, g].map(|f| jvp(&[&x], &[&t], |x| f(&x[0])).unwrap().1.remove(0));
-        close(&found, &right);
+        assert_close(&found, &right);
         // Second order, through a nonlinear loss, forward over reverse and reverse over reverse.
         let loss = |f: Function, v: &Tensor| (f(v).square() * &c).sum(());
         let [found, right] = [f, g].map(|f| hvp(&[&x], &[&t], |x| loss(f, &x[0])).unwrap().remove(0));
-        close(&found, &right);
+        assert_close(&found, &right);
         let slope = |f: Function, x: &Tensor| grad(&[x], |x| loss(f, &x[0])).unwrap().remove(0);
         let [found, right] =
             [f, g].map(|f| grad(&[&x], |x| (slope(f, &x[0]) * &t).sum(())).unwrap().remove(0));
-        close(&found, &right);
+        assert_close(&found, &right);
         // Batches of gradients, and the tape.
         let many = noise(&[2, 3, 4], 3.0);
         let [found, right] =
             [f, g].map(|f| vmap(&[&many], &[Some(0)], |x| slope(f, &x[0])).unwrap().remove(0));
-        close(&found, &right);
+        assert_close(&found, &right);
         let leaf = x.requires_grad_();
         f(&leaf).backward_with(&c).unwrap();
-        close(&leaf.grad().unwrap(), &vjp(&[&x], |x| g(&x[0])).unwrap().1(&[&c]).unwrap()[0]);
+        assert_close(&leaf.grad().unwrap(), &vjp(&[&x], |x| g(&x[0])).unwrap().1(&[&c]).unwrap()[0]);
     }
 }
 
@@ -110,5 +110,5 @@ fn a_stated_gradient_that_does_not_fit_is_refused() {
     };
     let xs = noise(&[4, 3], 2.0);
     let total = |w: &Tensor| vmap(&[&xs, w], &[Some(0), None], |v| product(&v[0], &v[1])).unwrap()[0].sum(());
-    close(&grad(&[&w], |w| total(&w[0])).unwrap()[0], &xs.sum(0));
+    assert_close(&grad(&[&w], |w| total(&w[0])).unwrap()[0], &xs.sum(0));
 }

@@ -11,7 +11,7 @@ use gradus_tensor::{
 
 /// Asserts that the text contains these parts and names a line of this file.
 #[track_caller]
-fn says(e: &Error, parts: &[&str]) {
+fn assert_says(e: &Error, parts: &[&str]) {
     let text = e.to_string();
     parts.iter().for_each(|p| assert!(text.contains(p), "`{p}` is not in\n{text}"));
     let location = e.location().unwrap_or_else(|| panic!("no location in\n{text}"));
@@ -77,9 +77,9 @@ fn gradients_are_for_any_value_of_the_graph() {
     let outs = evaluate(&grad_with_loss(&graph, loss, [floor], Unreachable::Error).unwrap(), &point).unwrap();
     assert_eq!(outs[3].f(), [1.0, 1.0]);
     let e = grad_with_loss(&graph, y, [floor], Unreachable::Error).unwrap_err();
-    says(&e, &["a loss must be a real scalar to have gradients; this one is f64[2]"]);
+    assert_says(&e, &["a loss must be a real scalar to have gradients; this one is f64[2]"]);
     let e = grad_with_cotangent(&graph, y, [floor], Unreachable::Error).unwrap_err();
-    says(&e, &["no derivative of the loss flows to value %", "(floor) (f64[2])"]);
+    assert_says(&e, &["no derivative of the loss flows to value %", "(floor) (f64[2])"]);
 }
 
 #[test]
@@ -103,26 +103,29 @@ fn inputs_without_gradient_and_missing_ones_are_named() {
     let graph = program();
     let loss = graph.outputs()[1];
     let strict = |wrt: &str| grad_with_loss(&graph, loss, ["x", wrt], Unreachable::Error).unwrap_err();
-    says(&strict("idle"), &["no derivative of the loss flows to input `idle` (f64[2])"]);
+    assert_says(&strict("idle"), &["no derivative of the loss flows to input `idle` (f64[2])"]);
     // No gradient flows through an op without a derivative.
-    says(&strict("step"), &["flows to input `step`"]);
+    assert_says(&strict("step"), &["flows to input `step`"]);
     for unreachable in [Unreachable::Error, Unreachable::Zeros] {
         let refused = |wrt: &str| grad_with_loss(&graph, loss, [wrt], unreachable).unwrap_err();
-        says(&refused("bias"), &["input `bias` is not in the graph; it has x, w, idle, step, ids"]);
-        says(&refused("ids"), &["input `ids` is i64[2]: only float and complex values have derivatives"]);
+        assert_says(&refused("bias"), &["input `bias` is not in the graph; it has x, w, idle, step, ids"]);
+        assert_says(
+            &refused("ids"),
+            &["input `ids` is i64[2]: only float and complex values have derivatives"],
+        );
         let absent = Id { node: 99, out: 0 };
         let e = grad_with_loss(&graph, loss, [absent], unreachable).unwrap_err();
-        says(&e, &["%99.0 is not a value of the graph; its inputs are x, w, idle, step, ids"]);
+        assert_says(&e, &["%99.0 is not a value of the graph; its inputs are x, w, idle, step, ids"]);
         let e = grad_with_loss(&graph, loss, [graph.outputs()[2]], unreachable).unwrap_err();
-        says(&e, &["(gt) is bool[2]: only float and complex values have derivatives"]);
+        assert_says(&e, &["(gt) is bool[2]: only float and complex values have derivatives"]);
         let e = grad_with_cotangent(&graph, graph.outputs()[2], ["x"], unreachable).unwrap_err();
-        says(&e, &["the loss is bool[2]: only float and complex values have derivatives"]);
+        assert_says(&e, &["the loss is bool[2]: only float and complex values have derivatives"]);
         let e = grad_with_loss(&graph, graph.inputs()[0].1, ["x"], unreachable).unwrap_err();
-        says(&e, &["the loss %0.0 is not an output of the graph, which has 3"]);
+        assert_says(&e, &["the loss %0.0 is not an output of the graph, which has 3"]);
         let e = grad_with_loss(&graph, graph.outputs()[0], ["x"], unreachable).unwrap_err();
-        says(&e, &["a loss must be a real scalar to have gradients; this one is f64[2]"]);
+        assert_says(&e, &["a loss must be a real scalar to have gradients; this one is f64[2]"]);
         let e = grad_with_loss(&graph, graph.outputs()[2], ["x"], unreachable).unwrap_err();
-        says(&e, &["real scalar", "bool[2]"]);
+        assert_says(&e, &["real scalar", "bool[2]"]);
     }
 }
 
@@ -135,7 +138,7 @@ fn functions_are_strict_on_request_too() {
     assert_eq!(outs[1].to_vec::<f64>().unwrap(), [4.0, 1.0]);
     assert_eq!(grads[0].to_vec::<f64>().unwrap(), [2.0, 4.0]);
     assert_eq!(grads[1].to_vec::<f64>().unwrap(), [0.0, 0.0]);
-    says(&value_and_grad_as(&[&x, &w], Unreachable::Error, f).unwrap_err(), &["input `y` (f64[2])"]);
+    assert_says(&value_and_grad_as(&[&x, &w], Unreachable::Error, f).unwrap_err(), &["input `y` (f64[2])"]);
     let (_, strict) = value_and_grad_as(&[&x], Unreachable::Error, |v| v[0].square().sum(())).unwrap();
     assert_eq!(strict[0].to_vec::<f64>().unwrap(), [2.0, 4.0]);
 }
@@ -154,30 +157,33 @@ fn every_transform_names_the_line_it_was_called_from() {
     let (x, n) = (Tensor::from([1.0, 2.0]), Tensor::from([1i64, 2]));
     let scalar = |x: &Tensor| x.to_dtype(DType::F64).sum(());
     let vector = |v: &[Tensor]| v[0].exp();
-    says(&grad(&[&n], |n| scalar(&n[0])).unwrap_err(), &["[i64[2]] have no derivatives"]);
-    says(&hessian(&n, scalar).unwrap_err(), &["[i64[2]] have no derivatives"]);
-    says(&jacobian(&n, scalar).unwrap_err(), &["input `x` is i64[2]: only float and complex"]);
-    says(&grad(&[&x], vector).unwrap_err(), &["real scalar", "f64[2]"]);
-    says(&hvp(&[&x], &[&x], vector).unwrap_err(), &["real scalar", "f64[2]"]);
-    says(&hessian(&x, |x| x.exp()).unwrap_err(), &["real scalar", "f64[2]"]);
-    says(&hvp(&[&x], &[], |v| scalar(&v[0])).unwrap_err(), &["tangents of types [] must be [f64[2]]"]);
-    says(&jvp(&[&x], &[&x, &x], vector).unwrap_err(), &["tangents of types", "must be [f64[2]]"]);
-    says(&vjp(&[&x], vector).unwrap().1(&[]).unwrap_err(), &["cotangents of types [] must be [f64[2]]"]);
-    says(&linearize(&[&x], vector).unwrap().1(&[&n]).unwrap_err(), &["tangents of types [i64[2]]"]);
-    says(&vmap(&[&x], &[Some(0), None], vector).unwrap_err(), &["2 batch axes must be 1"]);
-    says(&vmap(&[&x], &[Some(3)], vector).unwrap_err(), &["axis 3"]);
-    says(&vmap(&[&x], &[None], vector).unwrap_err(), &["must not all be None"]);
+    assert_says(&grad(&[&n], |n| scalar(&n[0])).unwrap_err(), &["[i64[2]] have no derivatives"]);
+    assert_says(&hessian(&n, scalar).unwrap_err(), &["[i64[2]] have no derivatives"]);
+    assert_says(&jacobian(&n, scalar).unwrap_err(), &["input `x` is i64[2]: only float and complex"]);
+    assert_says(&grad(&[&x], vector).unwrap_err(), &["real scalar", "f64[2]"]);
+    assert_says(&hvp(&[&x], &[&x], vector).unwrap_err(), &["real scalar", "f64[2]"]);
+    assert_says(&hessian(&x, |x| x.exp()).unwrap_err(), &["real scalar", "f64[2]"]);
+    assert_says(&hvp(&[&x], &[], |v| scalar(&v[0])).unwrap_err(), &["tangents of types [] must be [f64[2]]"]);
+    assert_says(&jvp(&[&x], &[&x, &x], vector).unwrap_err(), &["tangents of types", "must be [f64[2]]"]);
+    assert_says(
+        &vjp(&[&x], vector).unwrap().1(&[]).unwrap_err(),
+        &["cotangents of types [] must be [f64[2]]"],
+    );
+    assert_says(&linearize(&[&x], vector).unwrap().1(&[&n]).unwrap_err(), &["tangents of types [i64[2]]"]);
+    assert_says(&vmap(&[&x], &[Some(0), None], vector).unwrap_err(), &["2 batch axes must be 1"]);
+    assert_says(&vmap(&[&x], &[Some(3)], vector).unwrap_err(), &["axis 3"]);
+    assert_says(&vmap(&[&x], &[None], vector).unwrap_err(), &["must not all be None"]);
     let cell = Tensor::from([1.0]).cell();
     let writes = |v: &[Tensor]| {
         cell.set_(&v[0].sum(()).unsqueeze(0)).unwrap();
         v[0].sum(())
     };
-    says(&vmap(&[&x], &[Some(0)], writes).unwrap_err(), &["over a batch cannot write a cell"]);
+    assert_says(&vmap(&[&x], &[Some(0)], writes).unwrap_err(), &["over a batch cannot write a cell"]);
     assert_eq!(cell.to_vec::<f64>().unwrap(), [1.0]);
     let leaf = Tensor::from([1.0]).requires_grad_();
     let trains = |v: &[Tensor]| {
         leaf.data_().set_(&v[0].sum(()).unsqueeze(0)).unwrap();
         v[0].sum(())
     };
-    says(&grad(&[&x], trains).unwrap_err(), &["cannot write a cell"]);
+    assert_says(&grad(&[&x], trains).unwrap_err(), &["cannot write a cell"]);
 }

@@ -10,7 +10,7 @@ fn f64s(t: &Tensor) -> Vec<f64> {
     t.to_vec::<f64>().unwrap()
 }
 
-fn close(found: &[f64], right: &[f64]) {
+fn assert_close(found: &[f64], right: &[f64]) {
     assert_eq!(found.len(), right.len(), "{found:?} {right:?}");
     for (a, b) in found.iter().zip(right) {
         assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{found:?} is not {right:?}");
@@ -26,7 +26,10 @@ fn gradients_of_gradients() {
         }
         go(&x, n).item::<f64>().unwrap()
     };
-    close(&[nth(0), nth(1), nth(2), nth(3)], &[1.3f64.sin(), 1.3f64.cos(), -1.3f64.sin(), -1.3f64.cos()]);
+    assert_close(
+        &[nth(0), nth(1), nth(2), nth(3)],
+        &[1.3f64.sin(), 1.3f64.cos(), -1.3f64.sin(), -1.3f64.cos()],
+    );
 }
 
 #[test]
@@ -51,13 +54,13 @@ fn forward_reverse_and_linear_parts_agree() {
     let t = Tensor::from([[1.0, 0.0, -2.0], [0.5, 0.25, 1.0]]);
     let (outs, tangents) = jvp(&[&x], &[&t], f).unwrap();
     let (again, push) = linearize(&[&x], f).unwrap();
-    close(&f64s(&outs[0]), &f64s(&again[0]));
-    close(&f64s(&tangents[0]), &f64s(&push(&[&t]).unwrap()[0]));
+    assert_close(&f64s(&outs[0]), &f64s(&again[0]));
+    assert_close(&f64s(&tangents[0]), &f64s(&push(&[&t]).unwrap()[0]));
     let (_, pull) = vjp(&[&x], f).unwrap();
     let c = Tensor::from([[1.0, 2.0], [-1.0, 0.5]]);
     let back = pull(&[&c]).unwrap();
     let (left, right) = ((&c * &tangents[0]).sum(()), (&back[0] * &t).sum(()));
-    close(&f64s(&left), &f64s(&right));
+    assert_close(&f64s(&left), &f64s(&right));
     assert!(pull(&[&t]).unwrap_err().to_string().contains("must be [f64[2,2]]"));
 }
 
@@ -73,10 +76,10 @@ fn jacobians_and_hessians() {
     // f = x₀² x₁ + sin x₁
     let f = |x: &Tensor| x.at(0).square() * x.at(1) + x.at(1).sin();
     let h = hessian(&x, f).unwrap();
-    close(&f64s(&h), &[-2.0, 1.0, 1.0, 1.0f64.sin()]);
+    assert_close(&f64s(&h), &[-2.0, 1.0, 1.0, 1.0f64.sin()]);
     let v = Tensor::from([2.0, 3.0]);
     let product = hvp(&[&x], &[&v], |x| f(&x[0])).unwrap();
-    close(&f64s(&product[0]), &f64s(&h.matmul(&v)));
+    assert_close(&f64s(&product[0]), &f64s(&h.matmul(&v)));
 }
 
 #[test]
@@ -87,7 +90,7 @@ fn batches_equal_loops() {
     // x is sliced along its rows, w along its columns.
     let all = vmap(&[&x, &w], &[Some(0), Some(1)], |v| f(&v[0], &v[1])).unwrap().remove(0);
     let each: Vec<f64> = (0..3).map(|i| f(&x.at(i), &w.at((.., i))).item().unwrap()).collect();
-    close(&f64s(&all), &each);
+    assert_close(&f64s(&all), &each);
     // Gradients per element: vmap of grad.
     let grads = vmap(&[&x, &w.at((.., 0))], &[Some(0), None], |v| {
         grad(&[&v[0], &v[1]], |v| f(&v[0], &v[1])).unwrap()
@@ -95,15 +98,15 @@ fn batches_equal_loops() {
     .unwrap();
     for i in 0..3 {
         let one = grad(&[&x.at(i), &w.at((.., 0))], |v| f(&v[0], &v[1])).unwrap();
-        close(&f64s(&grads[0].at(i)), &f64s(&one[0]));
-        close(&f64s(&grads[1].at(i)), &f64s(&one[1]));
+        assert_close(&f64s(&grads[0].at(i)), &f64s(&one[0]));
+        assert_close(&f64s(&grads[1].at(i)), &f64s(&one[1]));
     }
     // Batches of batches.
     let outer =
         vmap(&[&x], &[Some(0)], |x| vmap(&[&x[0], &w], &[None, Some(1)], |v| f(&v[0], &v[1])).unwrap())
             .unwrap();
     assert_eq!(outer[0].shape().to_vec(), [3, 3]);
-    close(&f64s(&outer[0].at((2, 1))), &[f(&x.at(2), &w.at((.., 1))).item().unwrap()]);
+    assert_close(&f64s(&outer[0].at((2, 1))), &[f(&x.at(2), &w.at((.., 1))).item().unwrap()]);
     let e = vmap(&[&x, &w], &[Some(0), Some(0)], |v| f(&v[0], &v[1])).unwrap_err().to_string();
     assert!(e.contains("a batch has one extent"), "{e}");
 }
@@ -115,7 +118,7 @@ fn captured_leaves_get_their_gradients() {
     // d/dw of Σ (d/dx Σ w x³)²  =  Σ 18 w x⁴ with (3 w x²)² inside.
     let slope = grad(&[&x], |x| (&w * x[0].pow(3.0)).sum(())).unwrap().remove(0);
     slope.square().sum(()).backward().unwrap();
-    close(&f64s(&w.grad().unwrap()), &[36.0, 54.0]);
+    assert_close(&f64s(&w.grad().unwrap()), &[36.0, 54.0]);
     let plain = no_grad(|| grad(&[&x], |x| (&w * x[0].pow(3.0)).sum(())).unwrap().remove(0));
     assert!(!plain.requires_grad());
 }
@@ -126,8 +129,8 @@ fn a_gradient_inside_a_trace_is_part_of_it() {
     let f = |x: &Tensor| grad(&[x], |x| x[0].exp().sum(())).unwrap().remove(0) * x;
     let g = trace(&[&x], |x| f(&x[0])).unwrap();
     let out = gradus_ir::reference::evaluate(&g, &[x.to_literal().unwrap()]).unwrap();
-    close(out[0].f(), &f64s(&f(&x)));
-    close(out[0].f(), &[0.5f64.exp() * 0.5, 2f64.exp() * 2.0]);
+    assert_close(out[0].f(), &f64s(&f(&x)));
+    assert_close(out[0].f(), &[0.5f64.exp() * 0.5, 2f64.exp() * 2.0]);
 }
 
 #[test]
@@ -139,7 +142,7 @@ fn a_checkpoint_changes_nothing_but_memory() {
     let g = f64s(&x.grad().unwrap());
     x.zero_grad();
     deep(&x).sum(()).backward().unwrap();
-    close(&g, &f64s(&x.grad().unwrap()));
+    assert_close(&g, &f64s(&x.grad().unwrap()));
 }
 
 #[test]
@@ -164,7 +167,7 @@ fn a_function_with_its_own_rule_in_every_mode() {
         custom_vjp(&[x], |x| x[0].pow(3.0), |x, _, g| &g[0] * x[0].square() * 3.0).unwrap().remove(0)
     };
     let second = grad(&[&x], |x| grad(&[&x[0]], |x| cube(&x[0]).sum(())).unwrap().remove(0).sum(())).unwrap();
-    close(&f64s(&second[0]), &[1.2, 10.2, -3.6]);
+    assert_close(&f64s(&second[0]), &[1.2, 10.2, -3.6]);
     let w = Tensor::from([2.0]).requires_grad_();
     let e = custom_vjp(&[&x], |x| &x[0] * &w, |_, _, g| g[0].clone()).unwrap_err().to_string();
     assert!(e.contains("must take everything it reads as an operand"), "{e}");
@@ -186,13 +189,13 @@ fn gradients_for_cells_that_are_read() {
         .unwrap()
     };
     let (outs, grads) = run();
-    close(&f64s(&outs[0]), &[10.0]);
-    close(&f64s(&outs[1]), &[-1.0]);
-    close(&f64s(&grads[0]), &[3.0, -6.0]);
-    close(&f64s(&grads[1]), &[0.0]);
-    close(&f64s(&mean), &[2.5]);
+    assert_close(&f64s(&outs[0]), &[10.0]);
+    assert_close(&f64s(&outs[1]), &[-1.0]);
+    assert_close(&f64s(&grads[0]), &[3.0, -6.0]);
+    assert_close(&f64s(&grads[1]), &[0.0]);
+    assert_close(&f64s(&mean), &[2.5]);
     run();
-    close(&f64s(&mean), &[3.75]);
+    assert_close(&f64s(&mean), &[3.75]);
     assert!(w.grad().is_none());
 }
 
@@ -201,12 +204,12 @@ fn a_cell_is_frozen_converted_and_refused() {
     let w = Tensor::from([1.0, -2.0]).requires_grad_();
     let square = || w.square().sum(());
     let f = compile(&[], |_| square()).unwrap();
-    close(&f64s(&f.run(&[]).unwrap()[0]), &[5.0]);
+    assert_close(&f64s(&f.run(&[]).unwrap()[0]), &[5.0]);
     w.set_requires_grad(false).unwrap();
     assert!(!square().requires_grad());
     w.set_requires_grad(true).unwrap();
     square().backward().unwrap();
-    close(&f64s(&w.grad().unwrap()), &[2.0, -4.0]);
+    assert_close(&f64s(&w.grad().unwrap()), &[2.0, -4.0]);
     w.convert_(DType::F32).unwrap();
     assert_eq!(w.to_vec::<f32>().unwrap(), [1.0, -2.0]);
     assert!(w.grad().is_none() && w.requires_grad());

@@ -15,7 +15,7 @@ fn strided(stride: usize, padding: usize) -> ConvOptions {
     ConvOptions { stride: stride.into(), padding: padding.into(), ..ConvOptions::default() }
 }
 
-fn moved(x: &Tensor) -> Tensor {
+fn cubes_after_movement(x: &Tensor) -> Tensor {
     let wide = Tensor::cat(&[&x.flip(1), &x.roll(&[1], &[0]).t().reshape([2, 3])], 1);
     let part = wide.pad_zeros(&[(1, 0), (0, 2)]).at((step(.., -1), step(.., 2)));
     cube(&part).tril(1).sum(()) * x.sum(())
@@ -119,7 +119,7 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
     ("hvp_of_distances", |x| {
         hvp(&[&x[0], &x[1]], &[&x[2], &x[3]], |t| (-cdist(&t[0], &t[1], 2.0)).exp().sum(()))
     }),
-    ("hessian_through_movement", |x| vec![hessian(&x[0], moved)]),
+    ("hessian_through_movement", |x| vec![hessian(&x[0], cubes_after_movement)]),
     ("hvp_of_conv2d", |x| {
         hvp(&[&x[0], &x[1]], &[&x[2], &x[3]], |t| conv2d(&t[0], &t[1], None, &strided(1, 1)).tanh().sum(()))
     }),

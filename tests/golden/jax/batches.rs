@@ -10,23 +10,23 @@ fn energy(x: &Tensor, a: &Tensor) -> Tensor {
     a.matmul(x).tanh().square().sum(()) + x.cos().prod(())
 }
 
-fn picked(x: &Tensor, ids: &Tensor) -> Tensor {
+fn product_of_rows(x: &Tensor, ids: &Tensor) -> Tensor {
     x.index_select(0, ids).prod(()) * x.sum(())
 }
 
-fn added(x: &Tensor, ids: &Tensor, y: &Tensor) -> Tensor {
+fn scatter_energy(x: &Tensor, ids: &Tensor, y: &Tensor) -> Tensor {
     (x.scatter_add(0, ids, y).sin() * x).sum(())
 }
 
-fn convolved(x: &Tensor, w: &Tensor) -> Tensor {
+fn conv_energy(x: &Tensor, w: &Tensor) -> Tensor {
     conv1d(x, w, None, &ConvOptions::default()).tanh().square().sum(())
 }
 
-fn contracted(a: &Tensor, b: &Tensor) -> Tensor {
+fn einsum_energy(a: &Tensor, b: &Tensor) -> Tensor {
     Tensor::einsum("i,ij,kj,k->", &[a, b, &b.sin(), a])
 }
 
-fn reduced(x: &Tensor, s: &Tensor) -> Tensor {
+fn sum_of_reductions(x: &Tensor, s: &Tensor) -> Tensor {
     (x * s).max(()) + x.std((), 0.0) * s + x.logcumsumexp(0).at(2) * x.pow(s).cumsum(0).sum(())
 }
 
@@ -77,29 +77,32 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
         vec![slopes, batch(&[&x[0]], |x| hessian(&x[0], |x| f(x, 3.0)))]
     }),
     ("batched_gather_hessians", |x| {
-        let own = vmap(&[&x[0], &x[1]], &[FIRST, FIRST], |t| vec![hessian(&t[0], |x| picked(x, &t[1]))]);
+        let own =
+            vmap(&[&x[0], &x[1]], &[FIRST, FIRST], |t| vec![hessian(&t[0], |x| product_of_rows(x, &t[1]))]);
         let row = x[0].at(0);
-        [own, vmap(&[&row, &x[1]], &[None, FIRST], |t| vec![hessian(&t[0], |x| picked(x, &t[1]))])].concat()
+        [own, vmap(&[&row, &x[1]], &[None, FIRST], |t| vec![hessian(&t[0], |x| product_of_rows(x, &t[1]))])]
+            .concat()
     }),
     ("batched_scatter_gradients", |x| {
         let own = vmap(&[&x[0], &x[1], &x[2]], &[FIRST; 3], |t| {
-            ds(&[&t[0], &t[2]], |a| added(&a[0], &t[1], &a[1]))
+            ds(&[&t[0], &t[2]], |a| scatter_energy(&a[0], &t[1], &a[1]))
         });
         let mixed = vmap(&[&x[0].at(0), &x[1], &x[2]], &[None, FIRST, FIRST], |t| {
-            vec![jacfwd(&t[0], |x| d(&t[2], |y| added(x, &t[1], y)))]
+            vec![jacfwd(&t[0], |x| d(&t[2], |y| scatter_energy(x, &t[1], y)))]
         });
         [own, mixed].concat()
     }),
     ("batched_kernels", |x| {
         let own =
-            vmap(&[&x[0], &x[1]], &[FIRST, FIRST], |t| ds(&[&t[0], &t[1]], |t| convolved(&t[0], &t[1])));
-        let shared = vmap(&[&x[0].at(0), &x[1]], &[None, FIRST], |t| vec![d(&t[1], |w| convolved(&t[0], w))]);
+            vmap(&[&x[0], &x[1]], &[FIRST, FIRST], |t| ds(&[&t[0], &t[1]], |t| conv_energy(&t[0], &t[1])));
+        let shared =
+            vmap(&[&x[0].at(0), &x[1]], &[None, FIRST], |t| vec![d(&t[1], |w| conv_energy(&t[0], w))]);
         [own, shared].concat()
     }),
     ("batched_contractions", |x| {
         let own =
-            vmap(&[&x[0], &x[1]], &[FIRST, FIRST], |t| ds(&[&t[0], &t[1]], |t| contracted(&t[0], &t[1])));
-        [own, vec![batch(&[&x[0]], |a| hessian(&a[0], |a| contracted(a, &x[1].at(1))))]].concat()
+            vmap(&[&x[0], &x[1]], &[FIRST, FIRST], |t| ds(&[&t[0], &t[1]], |t| einsum_energy(&t[0], &t[1])));
+        [own, vec![batch(&[&x[0]], |a| hessian(&a[0], |a| einsum_energy(a, &x[1].at(1))))]].concat()
     }),
     ("batched_prod_hessians", |x| {
         let own = batch(&[&x[0]], |x| hessian(&x[0], |x| x.prod(())));
@@ -109,7 +112,7 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
         vec![batch(&[&x[0]], |x| jacfwd(&x[0], |x| jacrev(x, |x| x.softmax(0))))]
     }),
     ("batched_reductions", |x| {
-        vmap(&[&x[0], &x[1]], &[FIRST, FIRST], |t| ds(&[&t[0], &t[1]], |t| reduced(&t[0], &t[1])))
+        vmap(&[&x[0], &x[1]], &[FIRST, FIRST], |t| ds(&[&t[0], &t[1]], |t| sum_of_reductions(&t[0], &t[1])))
     }),
     ("three_batches_deep", |x| {
         let f = |a: &Tensor, b: &Tensor| (a * b).sin() * a;

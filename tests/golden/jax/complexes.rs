@@ -16,7 +16,7 @@ fn smooth(w: &Tensor) -> Tensor {
 }
 
 /// Runs a diagonal state space, whose state rotates and decays.
-fn states(a: &Tensor, u: &Tensor) -> Tensor {
+fn state_space_loss(a: &Tensor, u: &Tensor) -> Tensor {
     let (last, ys) = scan(&[&a.zeros_like()], &[u], ScanOptions::default(), |h, u| {
         let next = &h[0] * (a * I - 0.3).exp() + &u[0];
         (vec![next], vec![(&h[0] * u[0].conj()).real()])
@@ -86,7 +86,7 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
         vec![d(&x[0], f), push(&x[0], &x[0].conj(), |w| d(w, f))]
     }),
     ("complex_scan", |x| {
-        let both = ds(&[&x[0], &x[1]], |t| states(&t[0], &t[1]));
-        [both, vec![push(&x[0], &x[2], |a| d(a, |a| states(a, &x[1])))]].concat()
+        let both = ds(&[&x[0], &x[1]], |t| state_space_loss(&t[0], &t[1]));
+        [both, vec![push(&x[0], &x[2], |a| d(a, |a| state_space_loss(a, &x[1])))]].concat()
     }),
 ];

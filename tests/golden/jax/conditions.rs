@@ -23,7 +23,7 @@ fn grow(x: &Tensor, w: &Tensor) -> Tensor {
     repeat(x, 12, |c| c.square().sum(()).lt(20.0), |c| c * 1.5 + (c * w).sin())
 }
 
-fn grown(x: &Tensor, w: &Tensor) -> Tensor {
+fn sine_sum_of_grown(x: &Tensor, w: &Tensor) -> Tensor {
     grow(x, w).sin().sum(())
 }
 
@@ -71,7 +71,7 @@ fn choose(i: &Tensor, x: &Tensor, w: &Tensor) -> Tensor {
     switch(i, &[x], &[&cubes, &product, &|x| vec![(&x[0] * w).exp().sum(())]]).unwrap().remove(0)
 }
 
-fn chosen(i: &Tensor, x: &Tensor, w: &Tensor) -> Tensor {
+fn squared_choices(i: &Tensor, x: &Tensor, w: &Tensor) -> Tensor {
     batch(&[i, x], |t| choose(&t[0], &t[1], w)).square().sum(())
 }
 
@@ -113,13 +113,14 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
         [vec![grow(&x[0], &x[1])], both(&x[0], &x[1], |x, w| grow(x, w).square().sum(()))].concat()
     }),
     ("hvp_of_bounded_while", |x| {
-        let product = hvp(&refs(&x[..2]), &refs(&x[2..]), |t| grown(&t[0], &t[1]));
-        [product, vec![hessian(&x[0], |y| grown(y, &x[1]))]].concat()
+        let product = hvp(&refs(&x[..2]), &refs(&x[2..]), |t| sine_sum_of_grown(&t[0], &t[1]));
+        [product, vec![hessian(&x[0], |y| sine_sum_of_grown(y, &x[1]))]].concat()
     }),
     ("batched_bounded_while", |x| {
         let values = vmap(&refs(x), ROWS, |t| vec![grow(&t[0], &t[1])]);
-        let slopes = vmap(&refs(x), ROWS, |t| both(&t[0], &t[1], grown));
-        [values, slopes, vmap(&refs(x), ROWS, |t| vec![hessian(&t[0], |x| grown(x, &t[1]))])].concat()
+        let slopes = vmap(&refs(x), ROWS, |t| both(&t[0], &t[1], sine_sum_of_grown));
+        [values, slopes, vmap(&refs(x), ROWS, |t| vec![hessian(&t[0], |x| sine_sum_of_grown(x, &t[1]))])]
+            .concat()
     }),
     ("gradient_of_a_batch_of_whiles", |x| {
         both(&x[0], &x[1], |x, w| batch(&[x], |x| grow(&x[0], w)).square().sum(()))
@@ -157,10 +158,10 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
         [values, vmap(&refs(x), &own, slopes), shared].concat()
     }),
     ("second_order_of_switch", |x| {
-        let own = hessian(&x[2], |w| chosen(&x[0], &x[1], w));
-        let mixed = jacfwd(&x[2], |w| d(&x[1], |y| chosen(&x[0], y, w)));
+        let own = hessian(&x[2], |w| squared_choices(&x[0], &x[1], w));
+        let mixed = jacfwd(&x[2], |w| d(&x[1], |y| squared_choices(&x[0], y, w)));
         let vectors = [&x[1].sin(), &(&x[2] * 0.5)];
-        let product = hvp(&[&x[1], &x[2]], &vectors, |t| chosen(&x[0], &t[0], &t[1]));
+        let product = hvp(&[&x[1], &x[2]], &vectors, |t| squared_choices(&x[0], &t[0], &t[1]));
         [vec![own, mixed], product].concat()
     }),
     ("scan_over_branches", |x| {

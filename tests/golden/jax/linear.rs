@@ -7,24 +7,24 @@ use gradus::{Tensor, Triangular};
 const LOWER: Triangular = Triangular::LOWER;
 const UPPER: Triangular = Triangular::UPPER;
 
-fn weighed(v: &Tensor, w: &Tensor, back: &Tensor) -> Tensor {
+fn scale_columns_and_multiply(v: &Tensor, w: &Tensor, back: &Tensor) -> Tensor {
     (v * &w.unsqueeze(-2)).matmul(back)
 }
 
-fn first(v: &Tensor) -> Tensor {
+fn projector_on_first(v: &Tensor) -> Tensor {
     let v = v.narrow(-1, 0, 1);
     v.matmul(&v.adjoint())
 }
 
-fn squares(x: &Tensor) -> Tensor {
+fn squared_magnitudes(x: &Tensor) -> Tensor {
     x.real().square() + x.imag().square()
 }
 
-fn solved(x: &[Tensor]) -> Vec<Tensor> {
+fn solve_orders(x: &[Tensor]) -> Vec<Tensor> {
     orders(&refs(x), |x| vec![x[0].solve(&x[1])])
 }
 
-fn triangles(x: &[Tensor], ways: &[Triangular]) -> Vec<Tensor> {
+fn triangular_orders(x: &[Tensor], ways: &[Triangular]) -> Vec<Tensor> {
     ways.iter().flat_map(|how| orders(&refs(x), |x| vec![x[0].triangular_solve(&x[1], *how)])).collect()
 }
 
@@ -35,25 +35,35 @@ fn by_lu(x: &Tensor) -> Vec<Tensor> {
 
 fn by_qr(x: &Tensor) -> Vec<Tensor> {
     let (q, r) = x.qr();
-    vec![q.matmul(&r), first(&q), squares(&r)]
+    vec![q.matmul(&r), projector_on_first(&q), squared_magnitudes(&r)]
 }
 
 fn by_svd(x: &Tensor) -> Vec<Tensor> {
     let (u, s, vh) = x.svd();
-    vec![s.clone(), weighed(&u, &s.sin(), &vh), first(&u), squares(&vh)]
+    vec![
+        s.clone(),
+        scale_columns_and_multiply(&u, &s.sin(), &vh),
+        projector_on_first(&u),
+        squared_magnitudes(&vh),
+    ]
 }
 
 fn by_eigh(x: &Tensor) -> Vec<Tensor> {
     let (w, v) = x.eigh();
-    vec![w.clone(), weighed(&v, &(&w * 0.3).exp(), &v.adjoint()), first(&v), squares(&v)]
+    vec![
+        w.clone(),
+        scale_columns_and_multiply(&v, &(&w * 0.3).exp(), &v.adjoint()),
+        projector_on_first(&v),
+        squared_magnitudes(&v),
+    ]
 }
 
 fn by_eig(x: &Tensor) -> Vec<Tensor> {
     let (w, v) = x.eig();
-    vec![w.pow(3.0).sum(-1), weighed(&v, &(&w * 0.3).exp(), &v.inv())]
+    vec![w.pow(3.0).sum(-1), scale_columns_and_multiply(&v, &(&w * 0.3).exp(), &v.inv())]
 }
 
-fn least(x: &[Tensor]) -> Vec<Tensor> {
+fn lstsq_orders(x: &[Tensor]) -> Vec<Tensor> {
     orders(&refs(x), |x| vec![x[0].lstsq(&x[1])])
 }
 
@@ -62,19 +72,19 @@ fn energy(a: &Tensor, b: &Tensor) -> Tensor {
 }
 
 pub(crate) const TABLE: &[(&str, Function)] = &[
-    ("solve", solved),
-    ("solve_for_a_vector", solved),
-    ("solve_complex", solved),
-    ("solve_many", solved),
+    ("solve", solve_orders),
+    ("solve_for_a_vector", solve_orders),
+    ("solve_complex", solve_orders),
+    ("solve_many", solve_orders),
     ("solve_triangles", |x| {
         let [adjoint, unit] = [Triangular { adjoint: true, ..LOWER }, Triangular { unit: true, ..UPPER }];
-        triangles(x, &[LOWER, UPPER, adjoint, unit])
+        triangular_orders(x, &[LOWER, UPPER, adjoint, unit])
     }),
     ("solve_complex_triangles", |x| {
         let [adjoint, unit] = [Triangular { adjoint: true, ..UPPER }, Triangular { unit: true, ..LOWER }];
-        triangles(x, &[LOWER, adjoint, unit])
+        triangular_orders(x, &[LOWER, adjoint, unit])
     }),
-    ("solve_many_triangles", |x| triangles(x, &[LOWER])),
+    ("solve_many_triangles", |x| triangular_orders(x, &[LOWER])),
     ("inverse", |x| orders_of_each(x, |x| vec![x.inv()])),
     ("determinant", |x| orders_of_each(x, |x| vec![x.det()])),
     ("determinant_hessian", |x| {
@@ -96,8 +106,8 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
     ("eigh_factors", |x| orders_of_each(x, by_eigh)),
     ("eig_factors", |x| orders_of_each(x, by_eig)),
     ("pseudo_inverse", |x| orders_of_each(x, |x| vec![x.pinv()])),
-    ("least_squares", |x| [least(&x[..2]), least(&x[2..])].concat()),
-    ("least_norm", least),
+    ("least_squares", |x| [lstsq_orders(&x[..2]), lstsq_orders(&x[2..])].concat()),
+    ("least_norm", lstsq_orders),
     ("least_of_rank_one", |x| {
         let both = |x: &[Tensor]| {
             let f = |x: &[Tensor]| vec![x[0].matmul(&x[1]).lstsq(&x[2])];

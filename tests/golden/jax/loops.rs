@@ -41,7 +41,7 @@ fn long_scan(x: &[Tensor], keep: Keep) -> Vec<Tensor> {
     [vec![d(&x[2], f)], hvp(&[&x[2]], &[&x[3]], |w| f(&w[0]))].concat()
 }
 
-fn backwards(t: &[Tensor]) -> Tensor {
+fn reverse_scan_loss(t: &[Tensor]) -> Tensor {
     let how = ScanOptions { reverse: true, ..FORWARD };
     let (last, ys) =
         scan(&[&t[0]], &[&t[1]], how, |c, x| (vec![(&c[0] * &x[0]).sin() + &x[0]], vec![c[0].square()]))
@@ -49,11 +49,11 @@ fn backwards(t: &[Tensor]) -> Tensor {
     (&last[0] * ys[0].at(0)).sum(()) + ys[0].at(3).square().sum(())
 }
 
-fn simple(c: &Tensor, xs: &Tensor) -> Tensor {
+fn last_carry(c: &Tensor, xs: &Tensor) -> Tensor {
     scan(&[c], &[xs], FORWARD, |c, x| (vec![c[0].sin() + &x[0] * &c[0]], vec![])).unwrap().0.remove(0)
 }
 
-fn nested(h: &Tensor, xs: &Tensor, w: &Tensor) -> Tensor {
+fn nested_scan_loss(h: &Tensor, xs: &Tensor, w: &Tensor) -> Tensor {
     let (last, ys) = scan(&[h], &[xs], FORWARD, |c, rows| {
         let (inner, ys) = scan(&[&c[0]], &[&rows[0]], FORWARD, |c, x| {
             (vec![(&c[0] * w + &x[0]).sin()], vec![&c[0] * &x[0]])
@@ -65,7 +65,7 @@ fn nested(h: &Tensor, xs: &Tensor, w: &Tensor) -> Tensor {
     last[0].square().sum(()) + (&ys[0] * w).sum(())
 }
 
-fn descent(x: &Tensor, a: &Tensor) -> Tensor {
+fn descent_loss(x: &Tensor, a: &Tensor) -> Tensor {
     let loss = |x: &Tensor| a.matmul(x).cos().sum(()) + x.square().sum(()) * 0.5;
     let how = ScanOptions { length: Some(5), ..FORWARD };
     let (last, losses) =
@@ -73,7 +73,7 @@ fn descent(x: &Tensor, a: &Tensor) -> Tensor {
     loss(&last[0]) + losses[0].square().sum(())
 }
 
-fn counted(h: &Tensor, xs: &Tensor, w: &Tensor) -> Tensor {
+fn loss_with_counter(h: &Tensor, xs: &Tensor, w: &Tensor) -> Tensor {
     let (last, ys) = scan(&[&Tensor::from(0i64), h], &[xs], FORWARD, |c, x| {
         let even = c[0].remainder(2).eq(0);
         let yes = |h: &[Tensor]| (&h[0] * w).sin();
@@ -85,7 +85,7 @@ fn counted(h: &Tensor, xs: &Tensor, w: &Tensor) -> Tensor {
     (&last[1] * ys[0].at(2)).sum(()) + ys[0].square().sum(())
 }
 
-fn lstm(w: &Tensor, b: &Tensor, xs: &Tensor) -> Tensor {
+fn lstm_loss(w: &Tensor, b: &Tensor, xs: &Tensor) -> Tensor {
     let (last, hs) = scan(&[&b.at(..1), &b.at(1..2)], &[xs], FORWARD, |carry, x| {
         let gate =
             |j: usize| w.at(j).matmul(&Tensor::cat(&[&carry[0], &carry[1], &x[0], &b.narrow(0, j, 1)], 0));
@@ -99,7 +99,7 @@ fn lstm(w: &Tensor, b: &Tensor, xs: &Tensor) -> Tensor {
 }
 
 /// Operands `a, x, b, c`.
-fn selective(t: &[Tensor]) -> Tensor {
+fn selective_scan_loss(t: &[Tensor]) -> Tensor {
     let (_, ys) = scan(&[&t[0].zeros_like()], &[&t[1], &t[2], &t[3]], FORWARD, |h, s| {
         let delta = s[0].softplus(1.0, 20.0);
         let decay = (-delta.unsqueeze(1) * &t[0]).exp();
@@ -151,12 +151,12 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
         gradus::jvp(&refs(&x[..4]), &refs(&x[4..]), pull).unwrap().1
     }),
     ("reverse_scan_second_order", |x| {
-        let both = ds(&refs(&x[..2]), backwards);
-        let mixed = push(&x[0], &x[2], |h| d(&x[1], |xs| backwards(&[h.clone(), xs.clone()])));
+        let both = ds(&refs(&x[..2]), reverse_scan_loss);
+        let mixed = push(&x[0], &x[2], |h| d(&x[1], |xs| reverse_scan_loss(&[h.clone(), xs.clone()])));
         [both, vec![mixed]].concat()
     }),
     ("third_of_scan", |x| {
-        let f = |c: &Tensor| simple(c, &x[1]);
+        let f = |c: &Tensor| last_carry(c, &x[1]);
         let tangent = jvp(&[&x[0]], &[&x[0].ones_like()], |c| vec![nth(2, &c[0], &f)]);
         [vec![nth(3, &x[0], &f)], tangent].concat()
     }),
@@ -164,13 +164,13 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
     ("scan_that_keeps_a_root", |x| long_scan(x, Keep::Sqrt)),
     ("scan_that_keeps_a_logarithm", |x| long_scan(x, Keep::Recursive)),
     ("nested_scans_second_order", |x| {
-        let f = |w: &Tensor| nested(&x[0], &x[1], w);
+        let f = |w: &Tensor| nested_scan_loss(&x[0], &x[1], w);
         let product = hvp(&[&x[2]], &[&x[3]], |w| f(&w[0])).remove(0);
         vec![d(&x[2], f), product, hessian(&x[2], f)]
     }),
     ("gradient_descent_in_a_scan", |x| {
-        let both = ds(&refs(x), |t| descent(&t[0], &t[1]));
-        [both, vec![jacfwd(&x[0], |y| d(y, |y| descent(y, &x[1])))]].concat()
+        let both = ds(&refs(x), |t| descent_loss(&t[0], &t[1]));
+        [both, vec![jacfwd(&x[0], |y| d(y, |y| descent_loss(y, &x[1])))]].concat()
     }),
     ("tangents_in_a_scan", |x| {
         hessians(&[&x[0], &x[2]], |t| {
@@ -183,15 +183,15 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
         })
     }),
     ("scan_with_a_counter_and_a_choice", |x| {
-        let both = ds(&[&x[0], &x[2]], |t| counted(&t[0], &x[1], &t[1]));
-        [both, vec![hessian(&x[0], |h| counted(h, &x[1], &x[2]))]].concat()
+        let both = ds(&[&x[0], &x[2]], |t| loss_with_counter(&t[0], &x[1], &t[1]));
+        [both, vec![hessian(&x[0], |h| loss_with_counter(h, &x[1], &x[2]))]].concat()
     }),
     ("hvp_of_lstm", |x| {
         let part = |k: usize| x[1].at((.., .., k)).reshape([4, 1, 5]);
-        hvp(&[&part(0), &x[0]], &[&part(1), &x[0].sin()], |t| lstm(&t[0], &t[1], &x[2]))
+        hvp(&[&part(0), &x[0]], &[&part(1), &x[0].sin()], |t| lstm_loss(&t[0], &t[1], &x[2]))
     }),
     ("gradients_of_a_selective_scan", |x| {
-        let product = hvp(&[&x[0]], &[&x[0].cos()], |a| selective(&with(x, 0, &a[0])));
-        [ds(&refs(x), selective), product].concat()
+        let product = hvp(&[&x[0]], &[&x[0].cos()], |a| selective_scan_loss(&with(x, 0, &a[0])));
+        [ds(&refs(x), selective_scan_loss), product].concat()
     }),
 ];

@@ -25,17 +25,17 @@ fn block(x: &Tensor, p: &[Tensor]) -> Tensor {
     &x + x.layer_norm([4], None, None, 1e-5).matmul(&p[3]).gelu().matmul(&p[4])
 }
 
-fn once(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> Tensor {
+fn checkpoint_one(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> Tensor {
     checkpoint(ins, f).unwrap().remove(0)
 }
 
 fn nested_checkpoints(x: &Tensor, w: &Tensor) -> Tensor {
-    let inner = |x: &Tensor, w: &Tensor| once(&[x, w], |t| t[0].matmul(&t[1]).tanh());
-    once(&[x, w], |t| inner(&(inner(&t[0], &t[1]) * &t[0]), &t[1].t())).square().sum(())
+    let inner = |x: &Tensor, w: &Tensor| checkpoint_one(&[x, w], |t| t[0].matmul(&t[1]).tanh());
+    checkpoint_one(&[x, w], |t| inner(&(inner(&t[0], &t[1]) * &t[0]), &t[1].t())).square().sum(())
 }
 
 /// Returns the tensors with these indices.
-fn some(all: Vec<Tensor>, which: &[usize]) -> Vec<Tensor> {
+fn select(all: Vec<Tensor>, which: &[usize]) -> Vec<Tensor> {
     which.iter().map(|&i| all[i].clone()).collect()
 }
 
@@ -59,14 +59,14 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
     ("gradient_of_the_laplacian_of_mlp", |x| {
         let laplacian = |x: &Tensor, p: &[Tensor]| hessian(x, |x| mlp(x, p).sum(())).trace();
         let all = ds(&refs(&x[1..]), |p| batch(&[&x[0]], |x| laplacian(&x[0], p).square()).sum(()));
-        some(all, &[0, 2])
+        select(all, &[0, 2])
     }),
     ("gradient_penalty_of_mlp", |x| {
         let all = ds(&refs(&x[2..]), |p| {
             let slopes = batch(&[&x[0]], |x| d(&x[0], |x| mlp(x, p).sum(())));
             (slopes.norm(2.0, 1, false) - 1.0).square().mean(()) + mlp_loss(&x[0], &x[1], p)
         });
-        some(all, &[0, 1, 2])
+        select(all, &[0, 1, 2])
     }),
     ("gradient_after_two_inner_steps", |x| {
         let (value, grads) = gradus::value_and_grad(&refs(&x[4..]), |p| {
@@ -113,7 +113,7 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
         let all = ds(&refs(&x[1..]), |p| {
             batch(&[&x[0]], |x| d(&x[0], |x| block(x, p).sin().mean(())).square().sum(())).sum(())
         });
-        some(all, &[0, 3])
+        select(all, &[0, 3])
     }),
     ("hvp_of_cross_entropy", |x| {
         let f = |y: &Tensor| cross_entropy(&y.square(), &x[1], &CrossEntropyOptions::default());
@@ -133,12 +133,12 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
         let params = refs(&x[1..]);
         let f = |p: &[Tensor]| (mlp(&x[0], p) - mlp(&x[0].sin(), p).stop_gradient()).square().mean(());
         let (_, tangents) = gradus::jvp(&params, &params, |p| ds(&refs(p), f)).unwrap();
-        [some(ds(&params, f), &[0, 1, 2]), some(tangents, &[2])].concat()
+        [select(ds(&params, f), &[0, 1, 2]), select(tangents, &[2])].concat()
     }),
     ("hvp_of_checkpointed_mlp", |x| {
         hvp(&refs(&x[2..6]), &refs(&x[6..]), |p| {
-            let h = once(&[&x[0]], |x| (x[0].matmul(&p[0]) + &p[1]).tanh());
-            (once(&[&h], |h| h[0].matmul(&p[2]).sin() * &p[3]) - &x[1]).square().mean(())
+            let h = checkpoint_one(&[&x[0]], |x| (x[0].matmul(&p[0]) + &p[1]).tanh());
+            (checkpoint_one(&[&h], |h| h[0].matmul(&p[2]).sin() * &p[3]) - &x[1]).square().mean(())
         })
     }),
     ("gradients_of_nested_checkpoints", |x| {

@@ -5,7 +5,7 @@ use super::tools::*;
 use gradus::{ScanOptions, Tensor, custom_jvp, custom_vjp, scan};
 
 /// A function whose custom gradients have factors that no derivation would give.
-fn pulled(x: &Tensor, y: &Tensor) -> Tensor {
+fn product_with_vjp(x: &Tensor, y: &Tensor) -> Tensor {
     let rule = |x: &[Tensor], _: &[Tensor], g: &[Tensor]| {
         [&g[0] * 2.0 * x[0].cos() * &x[1], &g[0] * 0.5 * (&x[0] * &x[1]).tanh()]
     };
@@ -13,23 +13,23 @@ fn pulled(x: &Tensor, y: &Tensor) -> Tensor {
 }
 
 /// The rule uses the saved result.
-fn grown(x: &Tensor) -> Tensor {
+fn exp_with_vjp(x: &Tensor) -> Tensor {
     custom_vjp(&[x], |x| x[0].exp(), |_, y, g| &g[0] * &y[0]).unwrap().remove(0)
 }
 
-fn both(x: &Tensor) -> Vec<Tensor> {
+fn sum_and_square_with_vjp(x: &Tensor) -> Vec<Tensor> {
     let rule = |x: &[Tensor], _: &[Tensor], g: &[Tensor]| &g[0] * 3.0 * &x[0] + &g[1] * x[0].cos();
     custom_vjp(&[x], |x| [x[0].sum(()), x[0].square()], rule).unwrap()
 }
 
-fn pushed(x: &Tensor, y: &Tensor) -> Tensor {
+fn product_with_jvp(x: &Tensor, y: &Tensor) -> Tensor {
     let rule = |x: &[Tensor], _: &[Tensor], t: &[Tensor]| {
         x[0].cos() * &x[1] * 1.5 * &t[0] + (-x[0].square()).exp() * 0.5 * &t[1]
     };
     custom_jvp(&[x, y], |x| x[0].sin() * &x[1], rule).unwrap().remove(0)
 }
 
-fn parts(x: &Tensor) -> Vec<Tensor> {
+fn bump_and_cubes_with_jvp(x: &Tensor) -> Vec<Tensor> {
     let bump = |x: &Tensor| (-x.square()).exp();
     let rule = |x: &[Tensor], _: &[Tensor], t: &[Tensor]| {
         [&x[0] * -2.0 * bump(&x[0]) * &t[0], (x[0].cos() * &t[0]).sum(())]
@@ -37,12 +37,12 @@ fn parts(x: &Tensor) -> Vec<Tensor> {
     custom_jvp(&[x], |x| [bump(&x[0]), x[0].pow(3.0).sum(())], rule).unwrap()
 }
 
-fn pulled_energy(x: &Tensor, y: &Tensor) -> Tensor {
-    (pulled(x, y).tanh() * x).sum(())
+fn vjp_energy(x: &Tensor, y: &Tensor) -> Tensor {
+    (product_with_vjp(x, y).tanh() * x).sum(())
 }
 
-fn pushed_energy(x: &Tensor, y: &Tensor) -> Tensor {
-    (pushed(x, y).tanh() * x).sum(())
+fn jvp_energy(x: &Tensor, y: &Tensor) -> Tensor {
+    (product_with_jvp(x, y).tanh() * x).sum(())
 }
 
 fn slopes(x: &[Tensor], f: fn(&Tensor, &Tensor) -> Tensor) -> Vec<Tensor> {
@@ -60,86 +60,91 @@ fn looped(x: &Tensor, ys: &Tensor, step: fn(&Tensor, &Tensor) -> [Tensor; 2]) ->
 }
 
 pub(crate) const TABLE: &[(&str, Function)] = &[
-    ("custom_gradients", |x| [vec![pulled_energy(&x[0], &x[1])], slopes(x, pulled_energy)].concat()),
+    ("custom_gradients", |x| [vec![vjp_energy(&x[0], &x[1])], slopes(x, vjp_energy)].concat()),
     ("custom_gradient_of_a_gradient", |x| {
         ds(&refs(x), |x| {
-            let both = slopes(x, pulled_energy);
+            let both = slopes(x, vjp_energy);
             both[0].sin().sum(()) + both[1].sin().sum(())
         })
     }),
     ("custom_gradient_hessian", |x| {
-        let twice = jacrev(&x[0], |a| jacrev(a, |a| pulled_energy(a, &x[1])));
-        vec![twice, jacrev(&x[0], |a| d(&x[1], |y| pulled_energy(a, y)))]
+        let twice = jacrev(&x[0], |a| jacrev(a, |a| vjp_energy(a, &x[1])));
+        vec![twice, jacrev(&x[0], |a| d(&x[1], |y| vjp_energy(a, y)))]
     }),
     ("custom_gradient_third", |x| {
-        let f = |x: &Tensor| (grown(x) * grown(&x.sin())).sum(());
+        let f = |x: &Tensor| (exp_with_vjp(x) * exp_with_vjp(&x.sin())).sum(());
         vec![jacrev(&x[0], |x| jacrev(x, |x| jacrev(x, f)))]
     }),
     ("custom_gradient_of_two_results", |x| {
         let f = |x: &Tensor| {
-            let out = both(x);
+            let out = sum_and_square_with_vjp(x);
             out[0].sin() * out[1].cos().sum(())
         };
         vec![d(&x[0], f), jacrev(&x[0], |x| d(x, f))]
     }),
     ("custom_gradients_of_examples", |x| {
-        let many = vmap(&refs(x), &[Some(0), None], |x| slopes(x, pulled_energy));
-        let norm = |x: &Tensor, y: &Tensor| d(x, |x| pulled_energy(x, y)).square().sum(());
+        let many = vmap(&refs(x), &[Some(0), None], |x| slopes(x, vjp_energy));
+        let norm = |x: &Tensor, y: &Tensor| d(x, |x| vjp_energy(x, y)).square().sum(());
         [many, vec![batch(&[&x[0]], |a| d(&a[0], |a| norm(a, &x[1])))]].concat()
     }),
     ("custom_gradient_of_a_batch", |x| {
-        ds(&refs(x), |x| batch(&[&x[0]], |a| pulled_energy(&a[0], &x[1])).square().sum(()))
+        ds(&refs(x), |x| batch(&[&x[0]], |a| vjp_energy(&a[0], &x[1])).square().sum(()))
     }),
     ("custom_gradient_in_a_loop", |x| {
-        slopes(x, |x, ys| looped(x, ys, |c, y| [pulled(c, y).tanh(), grown(&(c * 0.3)).sum(())]))
+        slopes(x, |x, ys| {
+            looped(x, ys, |c, y| [product_with_vjp(c, y).tanh(), exp_with_vjp(&(c * 0.3)).sum(())])
+        })
     }),
     ("custom_tangents", |x| {
         let along = |f: fn(&Tensor, &Tensor) -> Tensor| {
             jvp(&[&x[0], &x[1]], &[&x[2], &x[3]], |x| vec![f(&x[0], &x[1])])
         };
-        [along(pushed), along(pushed_energy)].concat()
+        [along(product_with_jvp), along(jvp_energy)].concat()
     }),
     ("custom_tangents_reversed", |x| {
-        let back = gradus::vjp(&refs(x), |x| pushed(&x[0], &x[1])).unwrap().1(&[&x[1].cos()]).unwrap();
-        [slopes(x, pushed_energy), back].concat()
+        let back =
+            gradus::vjp(&refs(x), |x| product_with_jvp(&x[0], &x[1])).unwrap().1(&[&x[1].cos()]).unwrap();
+        [slopes(x, jvp_energy), back].concat()
     }),
     ("custom_tangents_twice", |x| {
-        let f = |a: &Tensor| pushed_energy(a, &x[1]);
+        let f = |a: &Tensor| jvp_energy(a, &x[1]);
         vec![
             jacfwd(&x[0], |a| jacfwd(a, f)),
             jacfwd(&x[0], |a| jacrev(a, f)),
             jacrev(&x[0], |a| jacfwd(a, f)),
-            jacrev(&x[0], |a| jacrev(&x[1], |y| pushed_energy(a, y))),
+            jacrev(&x[0], |a| jacrev(&x[1], |y| jvp_energy(a, y))),
         ]
     }),
     ("custom_tangents_thrice", |x| {
-        let first = jacfwd(&x[0], |a| hessian(a, |a| pushed_energy(a, &x[1])));
-        vec![first, jacrev(&x[0], |a| hessian(&x[1], |y| pushed_energy(a, y)))]
+        let first = jacfwd(&x[0], |a| hessian(a, |a| jvp_energy(a, &x[1])));
+        vec![first, jacrev(&x[0], |a| hessian(&x[1], |y| jvp_energy(a, y)))]
     }),
     ("custom_tangents_of_two_results", |x| {
         let f = |x: &Tensor| {
-            let out = parts(x);
+            let out = bump_and_cubes_with_jvp(x);
             out[0].square().sum(()) * &out[1]
         };
-        let along = jvp(&[&x[0]], &[&x[1]], |x| parts(&x[0]));
+        let along = jvp(&[&x[0]], &[&x[1]], |x| bump_and_cubes_with_jvp(&x[0]));
         [along, vec![d(&x[0], f), hessian(&x[0], f)]].concat()
     }),
     ("custom_tangents_of_examples", |x| {
         let y = &x[1];
         let along = vmap(&[&x[0], &x[2]], &[Some(0), Some(0)], |a| {
-            jvp(&[&a[0]], &[&a[1]], |a| vec![pushed(&a[0], y)])
+            jvp(&[&a[0]], &[&a[1]], |a| vec![product_with_jvp(&a[0], y)])
         });
-        let many = vmap(&[&x[0], y], &[Some(0), None], |x| slopes(x, pushed_energy));
-        let bent = batch(&[&x[0]], |a| hessian(&a[0], |a| pushed_energy(a, y)));
+        let many = vmap(&[&x[0], y], &[Some(0), None], |x| slopes(x, jvp_energy));
+        let bent = batch(&[&x[0]], |a| hessian(&a[0], |a| jvp_energy(a, y)));
         [along, many, vec![bent]].concat()
     }),
     ("custom_tangent_of_a_batch", |x| {
-        let f = |a: &Tensor| batch(&[a], |a| pushed_energy(&a[0], &x[1])).square().sum(());
+        let f = |a: &Tensor| batch(&[a], |a| jvp_energy(&a[0], &x[1])).square().sum(());
         let along = jvp(&[&x[0]], &[&x[2]], |a| vec![f(&a[0])]);
         [along, vec![push(&x[0], &x[2], |a| d(a, f))]].concat()
     }),
     ("custom_tangents_in_a_loop", |x| {
-        let f = |x: &Tensor, ys: &Tensor| looped(x, ys, |c, y| [pushed(c, y).tanh(), parts(c).remove(1)]);
+        let f = |x: &Tensor, ys: &Tensor| {
+            looped(x, ys, |c, y| [product_with_jvp(c, y).tanh(), bump_and_cubes_with_jvp(c).remove(1)])
+        };
         [slopes(x, f), vec![hessian(&x[0], |a| f(a, &x[1]))]].concat()
     }),
 ];
