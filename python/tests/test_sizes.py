@@ -1,4 +1,4 @@
-"""Sizes that exceed any memory: calls every function and method with huge, negative and overflowing numbers.
+"""Sizes that exceed any memory: calls every function, method and class with huge, negative and overflowing numbers.
 
 A call may return or raise an exception. It may not abort the process, panic or run for more than a few seconds. The calls run in their
 own process with a memory limit, which writes the number of each call before it is made, so that an abort can be attributed.
@@ -29,9 +29,13 @@ LEFT_OUT = {"save", "load", "set_default_dtype", "set_num_threads", "set_printop
 TENSORS = [gradus.ones(3), gradus.ones(2, 3), gradus.ones(1, 1, 4), gradus.ones(1, 1, 4, 4), gradus.tensor([0, 1, 1]),
            gradus.ones(3, 4, dtype=gradus.complex64), gradus.ones(3, 3)]
 MOST_BASES = 2
+# How often to repeat work of small steps: it can be interrupted, and no check can tell how much is too much.
+COUNTS = {"niter", "num_layers", "num_encoder_layers", "num_decoder_layers"}
 
 spaces = {"gradus": gradus, "gradus.nn.functional": functional, "gradus.fft": gradus.fft, "gradus.linalg": gradus.linalg,
-          "gradus.special": gradus.special, "gradus.signal.windows": gradus.signal.windows, "gradus.nn.init": gradus.nn.init}
+          "gradus.special": gradus.special, "gradus.signal.windows": gradus.signal.windows, "gradus.nn.init": gradus.nn.init,
+          "gradus.masked": gradus.masked, "gradus.sparse": gradus.sparse, "gradus.func": gradus.func, "gradus.nn.utils": gradus.nn.utils,
+          "gradus.nn.utils.rnn": gradus.nn.utils.rnn}
 found = {}
 for space, module in spaces.items():
     for name, f in sorted(vars(module).items()):
@@ -40,6 +44,31 @@ for space, module in spaces.items():
 calls = [(name, f, None) for f, name in found.items()]
 calls += [(f"Tensor.{name}", getattr(gradus.Tensor, name), name) for name in sorted(dir(gradus.Tensor))
           if callable(getattr(gradus.Tensor, name)) and not name.startswith("_") and name not in LEFT_OUT]
+
+
+def used(cls):
+    # a function that makes an object of a class and uses it: layers are called, distributions and samplers are sampled
+    def make(*args, **kwargs):
+        made = cls(*args, **kwargs)
+        if isinstance(made, gradus.distributions.Distribution):
+            made.sample()
+            made.sample((2, 3))
+        elif isinstance(made, gradus.utils.data.Sampler):
+            list(itertools.islice(made, 3))
+        elif isinstance(made, gradus.nn.Module):
+            for x in TENSORS:
+                try:
+                    made(x)
+                except Exception:  # most layers take one of the tensors
+                    pass
+
+    make.__signature__ = inspect.signature(cls)
+    return make
+
+
+classes = {"gradus.nn": gradus.nn, "gradus.distributions": gradus.distributions, "gradus.utils.data": gradus.utils.data}
+calls += [(f"{space}.{name}", used(cls), None) for space, module in classes.items() for name, cls in sorted(vars(module).items())
+          if isinstance(cls, type) and not name.startswith("_")]
 calls = [c for c in calls if only in c[0]]
 
 
@@ -106,9 +135,9 @@ def bases(name, f, must, more, method):
 def examine(name, f, method):
     must, may, more = parameters(f)
     for args in bases(name, f, must, more, method):
-        places = [i for i, a in enumerate(args) if isinstance(a, int)]
+        places = [i for i, a in enumerate(args) if isinstance(a, int) and must[i:i + 1] != ["num_layers"]]
         places += [len(args)] * more
-        keys = [k for k in may if k not in ("niter", "dtype", "device", "requires_grad", "out", "generator", "layout", "pin_memory", "memory_format")]
+        keys = [k for k in may if k not in COUNTS | {"dtype", "device", "requires_grad", "out", "generator", "layout", "pin_memory", "memory_format"}]
         for huge in HUGE:
             for i in places:
                 if tried(name, f, [*args[:i], huge, *args[i + 1:]]) is TypeError:

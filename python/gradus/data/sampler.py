@@ -149,8 +149,8 @@ class DistributedSampler(Sampler):
     def __iter__(self):
         n = len(self.dataset)
         numbers = randperm(n, generator=Generator().manual_seed(self.seed + self.epoch), device="cpu").tolist() if self.shuffle else range(n)
-        numbers = itertools.islice(itertools.cycle(numbers), self.total_size)  # each process has the same number
-        return itertools.islice(numbers, self.rank, None, self.num_replicas)
+        # The items repeat from the first on until each process has the same number.
+        return (numbers[i % n] for i in range(self.rank, self.total_size, self.num_replicas))
 
     def __len__(self):
         return self.num_samples

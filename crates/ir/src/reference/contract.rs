@@ -161,7 +161,9 @@ fn indices(extents: &[usize]) -> Vec<Vec<usize>> {
 pub(super) fn convolve(x: &Literal, w: &Literal, win: &Window, out: &Aval) -> Data {
     let (xs, ws, ys) = (&x.shape()[3..], &w.shape()[3..], &out.shape[3..]);
     let own = strides(xs);
-    let in_window = indices(ws);
+    // Without channels or outputs there are no products, however many positions the window has.
+    let is_empty = out.numel() == 0 || [x, w].iter().any(|t| t.shape().contains(&0));
+    let in_window = if is_empty { Vec::new() } else { indices(ws) };
     // Where element k of the window at result position p reads; `None` for a zero between elements or outside.
     let source = |p: &[usize], k: &[usize]| {
         let mut at = 0;
@@ -175,11 +177,15 @@ pub(super) fn convolve(x: &Literal, w: &Literal, win: &Window, out: &Aval) -> Da
         }
         Some(at as usize)
     };
-    let pairs = indices(ys)
-        .iter()
-        .map(|p| in_window.iter().enumerate().filter_map(|(k, index)| Some((k, source(p, index)?))).collect())
-        .collect();
     let extents = [x.shape()[0], x.shape()[1], x.shape()[2], w.shape()[1]];
+    let pairs_of = |p: &Vec<usize>| {
+        in_window.iter().enumerate().filter_map(|(k, index)| Some((k, source(p, index)?))).collect()
+    };
+    let pairs = match is_empty {
+        true if out.numel() == 0 => Vec::new(),
+        true => vec![Vec::new(); ys.iter().product()],
+        false => indices(ys).iter().map(pairs_of).collect(),
+    };
     let (operand, window) = (xs.iter().product(), ws.iter().product());
     dispatch(x, w, Grouped { extents, operand, window, pairs })
 }

@@ -406,6 +406,9 @@ pub fn pad(x: &Tensor, padding: &[i64], mode: PadMode) -> Tensor {
             if parts.len() > 1 {
                 y = Tensor::cat(&parts, axis as isize);
             }
+            if y.error().is_some() {
+                return y; // too large: the other axes have no extents
+            }
         }
         if replicate { pad_with(&y, &crop(&low), &crop(&high), 0.0) } else { y }
     })

@@ -315,22 +315,23 @@ impl Tensor {
     #[track_caller]
     pub fn local_response_norm(&self, size: usize, alpha: f64, beta: f64, k: f64) -> Tensor {
         let x = floating(self);
-        let fits = channels_of(&x).and_then(|_| match size {
+        let fits = channels_of(&x).and_then(|channels| match size {
             0 => Err(Error::value("size 0", "has no channels in it; it must be at least 1")),
-            _ => Ok(()),
+            _ => Ok(channels),
         });
-        match fits {
+        let channels = match fits {
             _ if x.error().is_some() => return x,
-            Ok(()) if x.numel() == 0 => return x,
-            Ok(()) => {}
+            Ok(_) if x.numel() == 0 => return x,
+            Ok(channels) => channels,
             Err(e) => return Tensor::refuse("local_response_norm", &[&x], e),
-        }
+        };
         let args = vec![arg("size", size), arg("alpha", alpha), arg("beta", beta), arg("k", k)];
         region1("local_response_norm", args, &[&x], |x| {
             let full = wide(&x[0]);
-            let around = [((size / 2) as i64, ((size - 1) / 2) as i64)];
-            let squares = full.square().transpose(1, -1).pad_zeros(&around);
-            let window = Windows { size: vec![size], stride: vec![1], dilation: vec![1] };
+            // Beyond the channels there is nothing to add.
+            let (before, after) = ((size / 2).min(channels), ((size - 1) / 2).min(channels));
+            let squares = full.square().transpose(1, -1).pad_zeros(&[(before as i64, after as i64)]);
+            let window = Windows { size: vec![before + after + 1], stride: vec![1], dilation: vec![1] };
             let mean = apply1(window, &[&squares]).sum(-1).transpose(1, -1) / size as f64;
             (&full / (mean * alpha + k).pow(beta)).to_dtype(x[0].dtype())
         })
