@@ -162,7 +162,7 @@ pub(super) fn convolve(x: &Literal, w: &Literal, win: &Window, out: &Aval) -> Da
     let (xs, ws, ys) = (&x.shape()[3..], &w.shape()[3..], &out.shape[3..]);
     let own = strides(xs);
     // Without channels or outputs there are no products, however many positions the window has.
-    let is_empty = out.numel() == 0 || [x, w].iter().any(|t| t.shape().contains(&0));
+    let is_empty = out.shape.numel() == 0 || [x, w].iter().any(|t| t.shape().contains(&0));
     let in_window = if is_empty { Vec::new() } else { indices(ws) };
     // Where element k of the window at result position p reads; `None` for a zero between elements or outside.
     let source = |p: &[usize], k: &[usize]| {
@@ -182,7 +182,7 @@ pub(super) fn convolve(x: &Literal, w: &Literal, win: &Window, out: &Aval) -> Da
         in_window.iter().enumerate().filter_map(|(k, index)| Some((k, source(p, index)?))).collect()
     };
     let pairs = match is_empty {
-        true if out.numel() == 0 => Vec::new(),
+        true if out.shape.numel() == 0 => Vec::new(),
         true => vec![Vec::new(); ys.iter().product()],
         false => indices(ys).iter().map(pairs_of).collect(),
     };
