@@ -1,6 +1,6 @@
-//! Computes attention over a cache of keys and values, and writes to that cache. A cache is `[slots, heads, capacity, width]`:
-//! each slot holds the positions of one text. Takes memory and extents. The regions `cache_write` and `cached_attention`
-//! define the operands.
+//! Computes attention over a cache of keys and values, and writes to that cache. A cache is a pool of blocks `[blocks, heads,
+//! positions, width]`; a table lists the blocks of each text. Takes memory and extents. The regions `cache_write` and
+//! `cached_attention` define the operands.
 
 use crate::elements::Elements;
 use crate::gemm::{Operand, Output, Problem, Scratch, Strided, gemm, prefetch};
@@ -69,9 +69,10 @@ impl Stored {
 /// The extents of a cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cache {
-    pub(crate) slots: usize,
+    pub(crate) blocks: usize,
     pub(crate) heads: usize,
-    pub(crate) capacity: usize,
+    /// Positions of a block.
+    pub(crate) positions: usize,
     pub(crate) width: usize,
     pub(crate) stored: Stored,
 }
@@ -82,29 +83,50 @@ impl Cache {
     }
 
     fn bytes(&self) -> usize {
-        self.slots * self.heads * self.capacity * self.row_bytes()
+        self.blocks * self.block_bytes()
     }
 
-    /// Returns the offset in bytes of the first position of a head of a slot.
-    fn at(&self, slot: usize, head: usize) -> usize {
-        (slot * self.heads + head) * self.capacity * self.row_bytes()
+    fn block_bytes(&self) -> usize {
+        self.heads * self.head_bytes()
+    }
+
+    /// Returns the bytes of one head of a block.
+    fn head_bytes(&self) -> usize {
+        self.positions * self.row_bytes()
+    }
+
+    /// Returns the number of the block nearest to `block` that the cache has.
+    fn nearest(&self, block: i64) -> usize {
+        block.clamp(0, self.blocks as i64 - 1) as usize
     }
 }
 
-/// The slots of texts, and the position of each text in its slot.
+/// The blocks of texts, and the position at which each text begins.
 #[derive(Clone, Copy)]
 pub(crate) struct Texts<'a> {
-    /// The slot of each text.
-    pub(crate) slots: &'a [i64],
+    /// The blocks of each text in the order of positions, row by row. All texts have the same number of entries.
+    pub(crate) table: &'a [i64],
     /// The position of the first token of each text.
     pub(crate) first: &'a [i64],
     /// Tokens of each text, padding included.
     pub(crate) time: usize,
 }
 
-/// Copies `from` to `to`, and writes the first `count` tokens of each text of `new` to the text's slot. If `from` and `to` are
-/// the same memory, writes only these tokens. Skips tokens outside of the cache. If two texts have the same slot, the later one
-/// is written last.
+impl<'a> Texts<'a> {
+    /// Number of blocks of each text.
+    fn columns(&self) -> usize {
+        self.table.len() / self.first.len().max(1)
+    }
+
+    /// Returns the blocks of a text.
+    fn blocks(&self, text: usize) -> &'a [i64] {
+        &self.table[text * self.columns()..][..self.columns()]
+    }
+}
+
+/// Copies `from` to `to`, and writes the first `count` tokens of each text of `new` to the text's blocks. If `from` and `to` are
+/// the same memory, writes only these tokens. Skips tokens outside of the table or the cache. If two texts write to the same
+/// position of a block, the later one is written last.
 ///
 /// # Safety
 /// `from` and `to` have the extents of the cache, `new` is `[texts, time, heads, width]` in its representation, and no
@@ -125,19 +147,23 @@ pub(crate) unsafe fn write(
         }
         let (to, new, row_bytes) = (Elements(to), Elements(new.cast_mut()), cache.row_bytes());
         let head = |head: usize| {
-            for (b, ((slot, first), count)) in texts.slots.iter().zip(texts.first).zip(count).enumerate() {
-                let Some(slot) = usize::try_from(*slot).ok().filter(|s| *s < cache.slots) else { continue };
+            for (b, (first, count)) in texts.first.iter().zip(count).enumerate() {
+                let blocks = texts.blocks(b);
                 let tokens = usize::try_from(*count).unwrap_or(0).min(texts.time);
                 for t in 0..tokens {
                     let position = first.checked_add(t as i64).and_then(|p| usize::try_from(p).ok());
-                    let Some(position) = position.filter(|p| *p < cache.capacity) else { continue };
+                    let Some(position) = position.filter(|_| cache.positions > 0) else { continue };
+                    let Some(block) = blocks.get(position / cache.positions) else { continue };
+                    let block = usize::try_from(*block).ok().filter(|b| *b < cache.blocks);
+                    let Some(block) = block else { continue };
                     let row = new.at(((b * texts.time + t) * cache.heads + head) * row_bytes);
-                    let target = to.at(cache.at(slot, head) + position * row_bytes);
+                    let inside = block * cache.block_bytes() + head * cache.head_bytes();
+                    let target = to.at(inside + position % cache.positions * row_bytes);
                     std::ptr::copy_nonoverlapping(row, target, row_bytes);
                 }
             }
         };
-        let bytes = texts.slots.len() * texts.time * row_bytes;
+        let bytes = texts.first.len() * texts.time * row_bytes;
         if bytes < TASK { (0..cache.heads).for_each(head) } else { pool.run(cache.heads, &head) }
     }
 }
@@ -174,14 +200,14 @@ impl Attention {
     }
 }
 
-/// Computes `softmax(q·kᵀ·scale)·v` for each token, over the positions of its slot up to its own. The result of a query that
-/// sees no position is 0. A slot outside of the cache is replaced by the nearest one.
+/// Computes `softmax(q·kᵀ·scale)·v` for each token, over the positions of its text up to its own. The result of a query that
+/// sees no position is 0. A block outside of the cache is replaced by the nearest one.
 ///
 /// # Safety
 /// Queries and results are `[texts, time, heads, width]`, keys and values have the extents of the cache, and no other
 /// thread accesses the results.
 pub(crate) unsafe fn attend(
-    pool: &Pool,
+    threads: &Pool,
     (cache, attention): (Cache, Attention),
     queries: *const f32,
     [keys, values]: [*const u8; 2],
@@ -191,9 +217,10 @@ pub(crate) unsafe fn attend(
     let Attention { heads, .. } = attention;
     let (time, width) = (texts.time, cache.width);
     let group = heads / cache.heads.max(1);
-    if cache.bytes() == 0 || heads == 0 || time == 0 {
+    let capacity = texts.columns() * cache.positions;
+    if cache.bytes() == 0 || heads == 0 || time == 0 || capacity == 0 {
         // SAFETY: the caller guarantees results of these extents.
-        return unsafe { out.write_bytes(0, texts.slots.len() * time * heads * width) };
+        return unsafe { out.write_bytes(0, texts.first.len() * time * heads * width) };
     }
     let (queries, out) = (Elements(queries.cast_mut()), Elements(out));
     let [keys, values] = [keys, values].map(|p| Elements(p.cast_mut()));
@@ -206,23 +233,39 @@ pub(crate) unsafe fn attend(
     let task = |task: usize| {
         let (b, rest) = (task / parts, task % parts);
         let (head, from) = (rest / blocks * shared, rest % blocks * block);
-        let slot = texts.slots[b].clamp(0, cache.slots as i64 - 1) as usize;
-        let start = cache.at(slot, head / group);
         let position = texts.first[b].saturating_add(from as i64);
         let rows = block.min(time - from);
-        let seen = attention.seen_by(position, rows, cache.capacity);
+        let seen = attention.seen_by(position, rows, capacity);
+        let inside = head / group * cache.head_bytes();
+        let [keys, values] = [keys, values].map(|p| p.at(inside).cast_const());
+        let pool = Rows {
+            keys: keys.cast(),
+            values: values.cast(),
+            blocks: texts.blocks(b),
+            cache,
+            length: cache.positions,
+            stride: cache.block_bytes() / size_of::<f32>(),
+        };
         let scratch;
-        let [keys, values] = match cache.stored {
-            Stored::F32 => [keys, values].map(|p| p.at(start).cast::<f32>().cast_const()),
+        let rows_of = match cache.stored {
+            Stored::F32 => pool,
             stored => {
                 let count = seen.len() * width;
                 scratch = Scratch::take::<f32>(2 * count);
                 let to = [scratch.as_ptr::<f32>(), scratch.as_ptr::<f32>().wrapping_add(count)];
-                for (p, to) in [keys, values].into_iter().zip(to) {
-                    // SAFETY: positions that are seen are inside of the cache; the scratch has a number for each feature.
-                    unsafe { stored.read(p.at(start + seen.start * cache.row_bytes()), count, to) };
+                let mut done = 0;
+                while done < seen.len() {
+                    let (block, first, n) = pool.run(seen.start + done, seen.end);
+                    let offset = block * cache.block_bytes() + first * cache.row_bytes();
+                    for (p, to) in [keys, values].into_iter().zip(to) {
+                        // SAFETY: positions that are seen are inside of the cache; the scratch has a number for each feature.
+                        unsafe { stored.read(p.add(offset), n * width, to.add(done * width)) };
+                    }
+                    done += n;
                 }
-                to.map(|p| p.wrapping_sub(seen.start * width).cast_const())
+                // The copies are one block, which begins at the first position that is seen.
+                let [keys, values] = to.map(|p| p.wrapping_sub(seen.start * width).cast_const());
+                Rows { keys, values, blocks: &[0], cache, length: capacity, stride: 0 }
             }
         };
         for head in head..head + shared {
@@ -230,34 +273,63 @@ pub(crate) unsafe fn attend(
             // SAFETY: the rows are inside of queries and results; keys and values have the positions that are seen.
             unsafe {
                 let (queries, out) = (queries.at(row), out.at(row));
-                let (stride, capacity) = (heads * width, cache.capacity);
-                let one = Head { queries, keys, values, out, stride, width, capacity, attention };
+                let one =
+                    Head { queries, rows: rows_of, out, stride: heads * width, width, capacity, attention };
                 match block {
                     1 => attend_one(&one, position),
-                    _ => one.many(pool, position, rows),
+                    _ => one.many(threads, position, rows),
                 }
             }
         }
     };
-    let tasks = texts.slots.len() * parts;
-    let longest = texts
-        .first
-        .iter()
-        .max()
-        .map_or(0, |p| attention.seen(p.saturating_add(time as i64), cache.capacity).len());
+    let tasks = texts.first.len() * parts;
+    let longest =
+        texts.first.iter().max().map_or(0, |p| attention.seen(p.saturating_add(time as i64), capacity).len());
     let work = longest * width * size_of::<f32>() * block * shared;
     let each = (TASK / work.max(1)).clamp(1, tasks.max(1));
-    pool.run(tasks.div_ceil(each), &|chunk| {
+    threads.run(tasks.div_ceil(each), &|chunk| {
         (chunk * each..((chunk + 1) * each).min(tasks)).for_each(task);
     });
 }
 
-/// A head of queries and the keys and values that it reads.
-struct Head {
-    queries: *const f32,
-    /// The address of position 0. Memory is valid only at positions that are seen.
+/// Keys and values of one head of a text, in blocks.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    /// The address of this head in block 0. Memory is valid only at positions that are seen.
     keys: *const f32,
     values: *const f32,
+    blocks: &'a [i64],
+    cache: Cache,
+    /// Positions of a block.
+    length: usize,
+    /// Numbers from one block to the next.
+    stride: usize,
+}
+
+impl Rows<'_> {
+    /// Returns the block of a position, the position inside of this block, and the number of positions that follow in the same
+    /// block before `end`, itself included.
+    #[inline(always)]
+    fn run(&self, position: usize, end: usize) -> (usize, usize, usize) {
+        let (column, inside) = (position / self.length, position % self.length);
+        let block = self.cache.nearest(self.blocks[column]);
+        (block, inside, (self.length - inside).min(end - position))
+    }
+
+    /// Returns the addresses of the key and the value of a position, and the number of positions whose rows follow there before
+    /// `end`, itself included.
+    #[inline(always)]
+    fn at(&self, position: usize, end: usize) -> ([*const f32; 2], usize) {
+        let (block, inside, count) = self.run(position, end);
+        let offset = block * self.stride + inside * self.cache.width;
+        ([self.keys, self.values].map(|p| p.wrapping_add(offset)), count)
+    }
+}
+
+/// A head of queries and the keys and values that it reads.
+struct Head<'a> {
+    queries: *const f32,
+    rows: Rows<'a>,
     out: *mut f32,
     /// Elements from one token to the next, of queries and results.
     stride: usize,
@@ -266,7 +338,7 @@ struct Head {
     attention: Attention,
 }
 
-impl Head {
+impl Head<'_> {
     /// Computes one query.
     ///
     /// # Safety
@@ -281,38 +353,74 @@ impl Head {
         // of `W`; the scratch has a score for every key that is seen.
         unsafe {
             let scores = std::slice::from_raw_parts_mut(scratch.as_ptr::<f32>(), n);
-            let [keys, values] = [self.keys, self.values].map(|p| p.wrapping_add(seen.start * width));
-            for (j, score) in scores.iter_mut().enumerate() {
-                let key = keys.add(j * width);
-                // Prefetches, because since the last token the weights of the layers have evicted keys and
-                // values from the processor's cache.
-                for line in (0..width).step_by(LINE) {
-                    prefetch(key.wrapping_add(AHEAD * width + line));
-                    prefetch(values.wrapping_add(j * width + line));
+            let mut done = 0;
+            while done < n {
+                let ([keys, values], count) = self.rows.at(seen.start + done, seen.end);
+                for (j, score) in scores[done..][..count].iter_mut().enumerate() {
+                    let key = keys.add(j * width);
+                    // Prefetches, because since the last token the weights of the layers have evicted keys and
+                    // values from the processor's cache.
+                    for line in (0..width).step_by(LINE) {
+                        prefetch(key.wrapping_add(AHEAD * width + line));
+                        prefetch(values.wrapping_add(j * width + line));
+                    }
+                    let mut sum = W::zero();
+                    for d in (0..whole).step_by(GROUP) {
+                        sum = W::load(self.queries.add(d)).mul_add(W::load(key.add(d)), sum);
+                    }
+                    *score = sum.sum();
+                    for d in whole..width {
+                        *score += *self.queries.add(d) * *key.add(d);
+                    }
                 }
-                let mut sum = W::zero();
-                for d in (0..whole).step_by(GROUP) {
-                    sum = W::load(self.queries.add(d)).mul_add(W::load(key.add(d)), sum);
-                }
-                *score = sum.sum();
-                for d in whole..width {
-                    *score += *self.queries.add(d) * *key.add(d);
-                }
+                done += count;
             }
             weigh(loops::<f32>(), scores, &self.attention);
             let mut d = 0;
             while d < whole {
                 // Two sums at a time, because each waits for its last addition.
                 d += match whole - d {
-                    GROUP => weighted::<W, 1>(scores, values.add(d), width, self.out.add(d)),
-                    _ => weighted::<W, 2>(scores, values.add(d), width, self.out.add(d)),
+                    GROUP => self.weighted::<W, 1>(scores, seen.start, d),
+                    _ => self.weighted::<W, 2>(scores, seen.start, d),
                 };
             }
             for d in whole..width {
-                let terms = scores.iter().enumerate().map(|(j, p)| p * *values.add(j * width + d));
-                *self.out.add(d) = terms.sum();
+                let (mut sum, mut done) = (0.0, 0);
+                while done < n {
+                    let ([_, values], count) = self.rows.at(seen.start + done, seen.end);
+                    let terms = scores[done..][..count].iter().enumerate();
+                    sum += terms.map(|(j, p)| p * *values.add(j * width + d)).sum::<f32>();
+                    done += count;
+                }
+                *self.out.add(d) = sum;
             }
         }
+    }
+
+    /// Computes `N` groups of features from `d` on of the sum of all values from position `start` on, weighted by scores. Returns
+    /// the number of features.
+    ///
+    /// # Safety
+    /// As for [`Head::one`]; there are values of these features for every score.
+    #[inline(always)]
+    unsafe fn weighted<W: Wide, const N: usize>(&self, scores: &[f32], start: usize, d: usize) -> usize {
+        // SAFETY: the caller guarantees the values, space for the results, and the instruction set.
+        unsafe {
+            let (mut sums, mut done) = ([W::zero(); N], 0);
+            while done < scores.len() {
+                let ([_, values], count) = self.rows.at(start + done, start + scores.len());
+                let values = values.add(d);
+                for (j, p) in scores[done..][..count].iter().enumerate() {
+                    let p = W::splat(*p);
+                    for (i, sum) in sums.iter_mut().enumerate() {
+                        *sum = W::load(values.add(j * self.width + i * GROUP)).mul_add_splat(p, *sum);
+                    }
+                }
+                done += count;
+            }
+            sums.into_iter().enumerate().for_each(|(i, sum)| sum.store(self.out.add(d + i * GROUP)));
+        }
+        N * GROUP
     }
 
     /// Computes queries of consecutive positions.
@@ -327,18 +435,27 @@ impl Head {
         let strided = |data: *const f32, lane: usize, depth: usize| {
             Operand::Strided(Strided { data, batch: 0, lane: lane as isize, depth: depth as isize })
         };
-        let product = |a, b, n: usize, k: usize, data: *mut f32, row: usize| {
+        let product = |a, b, [n, k]: [usize; 2], accumulate, (data, row): (*mut f32, usize)| {
             let c = Output { data, batch: 0, row: row as isize };
-            let problem = Problem { batch: 1, m: rows, n, k, a, b, c, accumulate: false, finish: None };
+            let problem = Problem { batch: 1, m: rows, n, k, a, b, c, accumulate, finish: None };
             // SAFETY: the operands are inside of queries, cache, results and scratch.
             unsafe { gemm(pool, &problem) };
         };
         // SAFETY: the caller guarantees queries, cache and results of these extents; positions that are seen
         // are inside of the cache.
         unsafe {
-            let [keys, values] = [self.keys, self.values].map(|p| p.wrapping_add(from * self.width));
+            if n == 0 {
+                (0..rows).for_each(|i| self.out.add(i * self.stride).write_bytes(0, self.width));
+                return;
+            }
             let q = strided(self.queries, self.stride, 1);
-            product(q, strided(keys, self.width, 1), n, self.width, scores, n);
+            let mut done = 0;
+            while done < n {
+                let ([keys, _], count) = self.rows.at(from + done, seen.end);
+                let keys = strided(keys, self.width, 1);
+                product(q, keys, [count, self.width], false, (scores.add(done), n));
+                done += count;
+            }
             for i in 0..rows {
                 let seen = self.attention.seen(position.saturating_add(i as i64), self.capacity);
                 let row = std::slice::from_raw_parts_mut(scores.add(i * n), n);
@@ -348,42 +465,15 @@ impl Head {
                 after.fill(0.0);
                 weigh(loops::<f32>(), own, &self.attention);
             }
-            product(
-                strided(scores, n, 1),
-                strided(values, 1, self.width),
-                self.width,
-                n,
-                self.out,
-                self.stride,
-            );
-        }
-    }
-}
-
-/// Computes the sums of `N` groups of features of all values, weighted by scores. Returns the number of features.
-///
-/// # Safety
-/// `values` has `N` groups of features for every score at stride `width`, `out` has space for them, and the processor has the
-/// instruction set of `W`.
-#[inline(always)]
-unsafe fn weighted<W: Wide, const N: usize>(
-    scores: &[f32],
-    values: *const f32,
-    width: usize,
-    out: *mut f32,
-) -> usize {
-    // SAFETY: the caller guarantees the values, space for the results, and the instruction set.
-    unsafe {
-        let mut sums = [W::zero(); N];
-        for (j, p) in scores.iter().enumerate() {
-            let p = W::splat(*p);
-            for (i, sum) in sums.iter_mut().enumerate() {
-                *sum = W::load(values.add(j * width + i * GROUP)).mul_add_splat(p, *sum);
+            let mut done = 0;
+            while done < n {
+                let ([_, values], count) = self.rows.at(from + done, seen.end);
+                let (p, values) = (strided(scores.add(done), n, 1), strided(values, 1, self.width));
+                product(p, values, [self.width, count], done > 0, (self.out, self.stride));
+                done += count;
             }
         }
-        sums.into_iter().enumerate().for_each(|(i, sum)| sum.store(out.add(i * GROUP)));
     }
-    N * GROUP
 }
 
 /// Replaces scores by the softmax of the scaled and capped scores.
@@ -412,7 +502,7 @@ fn weigh(loops: &Loops<f32>, scores: &mut [f32], attention: &Attention) {
 }
 
 /// A function that computes attention of one query, compiled for an instruction set.
-type AttendOne = unsafe fn(&Head, i64);
+type AttendOne = unsafe fn(&Head<'_>, i64);
 
 fn attend_one(isa: Isa) -> AttendOne {
     match isa.clamped().vectors() {
@@ -426,7 +516,7 @@ fn attend_one(isa: Isa) -> AttendOne {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
-unsafe fn avx512(head: &Head, position: i64) {
+unsafe fn avx512(head: &Head<'_>, position: i64) {
     // SAFETY: the caller guarantees the memory of `head`; `attend_one` chose an instruction set that the
     // processor has.
     unsafe { head.one::<crate::wide::Avx512>(position) }
@@ -434,13 +524,13 @@ unsafe fn avx512(head: &Head, position: i64) {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn avx2(head: &Head, position: i64) {
+unsafe fn avx2(head: &Head<'_>, position: i64) {
     // SAFETY: the caller guarantees the memory of `head`; `attend_one` chose an instruction set that the
     // processor has.
     unsafe { head.one::<crate::wide::Avx2>(position) }
 }
 
-unsafe fn plain(head: &Head, position: i64) {
+unsafe fn plain(head: &Head<'_>, position: i64) {
     // SAFETY: the caller guarantees the memory of `head`; plain code runs on every processor.
     unsafe { head.one::<Plain>(position) }
 }

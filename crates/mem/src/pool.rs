@@ -55,7 +55,8 @@ impl Block {
                 ptr
             }
             None => {
-                let ptr = system_alloc(class.map_or(layout, class_layout))?;
+                // Without large pages: a block that is used in part would take memory for unused parts of them.
+                let ptr = alloc_small_pages(class.map_or(layout, class_layout))?;
                 // SAFETY: the block is new and has at least `layout.size()` bytes.
                 unsafe { clear(ptr, layout.size()) };
                 ptr
@@ -106,13 +107,18 @@ impl Drop for Block {
 
 #[cold]
 fn system_alloc(layout: Layout) -> Option<NonNull<u8>> {
+    let ptr = alloc_small_pages(layout)?;
+    request_large_pages(ptr, layout);
+    Some(ptr)
+}
+
+/// Allocates a block as [`system_alloc`] does, without asking for large pages.
+fn alloc_small_pages(layout: Layout) -> Option<NonNull<u8>> {
     if layout.size() == 0 {
         return None;
     }
     // SAFETY: the size is not zero, as checked above.
-    let ptr = NonNull::new(unsafe { alloc::alloc(layout) })?;
-    request_large_pages(ptr, layout);
-    Some(ptr)
+    NonNull::new(unsafe { alloc::alloc(layout) })
 }
 
 /// Smallest size, in bytes, of a block whose pages [`clear`] returns to the system instead of writing zeros.

@@ -1,20 +1,23 @@
 //! Generates several texts of one model at the same time, as a server needs.
 //!
-//! A [`Batch`] has a fixed number of slots. [`admit`](Batch::admit) puts a prompt into the free slot whose
-//! cache shares the longest prefix with it. Each [`step`](Batch::step) computes all running slots together
-//! and generates at most one token for each. Prompts are computed in pieces, one per step, so that a long
-//! prompt does not delay other slots. The caller decides which prompt gets a free slot.
+//! A [`Batch`] has a fixed number of slots. [`admit`](Batch::admit) puts a prompt into a free slot. Each
+//! [`step`](Batch::step) computes all running slots together and generates at most one token for each. Prompts
+//! are computed in pieces, one per step, so that a long prompt does not delay other slots. A common prefix of
+//! several prompts is computed once. The caller decides which prompt gets a free slot.
 
 use crate::decoder::Decoder;
 use crate::engine::Options;
 use crate::sequence::Sequence;
 pub use crate::sequence::{Event, Token};
-use crate::session::Session;
+use crate::session::{Session, common_prefix};
 use gradus_ir::{Error, Result};
 use std::sync::Arc;
 
 /// Largest number of tokens of a prompt that one step computes for a slot.
 const PIECE: usize = 128;
+
+/// Smallest number of tokens for which a slot waits while another slot computes the same ones.
+const WORTH_WAITING: usize = 16;
 
 /// The number of a slot, from [`Batch::admit`]; valid until the slot is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -36,7 +39,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Makes a batch of `slots` slots (at least one), each with its own cache.
+    /// Makes a batch of `slots` slots (at least one).
     pub fn new(model: Arc<Decoder>, slots: usize) -> Batch {
         let slots = slots.max(1);
         Batch { session: Session::new(model, slots), slots: (0..slots).map(|_| Work::Free).collect() }
@@ -45,6 +48,11 @@ impl Batch {
     /// Returns the model.
     pub fn model(&self) -> &Decoder {
         self.session.model()
+    }
+
+    /// Number of tokens computed so far. Tokens whose keys and values were cached are not counted.
+    pub fn computed(&self) -> u64 {
+        self.session.computed()
     }
 
     /// Number of free slots.
@@ -88,11 +96,24 @@ impl Batch {
             }
         }
         let mut texts = Vec::new();
+        // Texts of which more than one token is missing, with the number of their cached tokens.
+        let mut long: Vec<(&[i64], usize)> = Vec::new();
         for (slot, work) in self.slots.iter().enumerate() {
             let Work::Running(sequence) = work else { continue };
             let text = sequence.text();
-            let end = common_prefix(self.session.cached_tokens(slot), text) + PIECE;
-            texts.push((slot, &text[..end.min(text.len())]));
+            let cached = self.session.cached(slot, text);
+            // Waits while another slot computes tokens that both have in common.
+            let waits = |(other, done): &(&[i64], usize)| {
+                let common = common_prefix(other, text);
+                common > *done && common >= cached + WORTH_WAITING
+            };
+            if long.iter().any(waits) {
+                continue;
+            }
+            if cached + 1 < text.len() {
+                long.push((text, cached));
+            }
+            texts.push((slot, &text[..(cached + PIECE).min(text.len())]));
         }
         if texts.is_empty() {
             return Ok(events);
@@ -117,11 +138,7 @@ impl Batch {
     pub fn release(&mut self, slot: Slot) {
         if let Some(work) = self.slots.get_mut(slot.0) {
             *work = Work::Free;
+            self.session.release(slot.0);
         }
     }
-}
-
-/// Length of the longest common prefix of two texts.
-fn common_prefix(cached: &[i64], text: &[i64]) -> usize {
-    cached.iter().zip(text).take_while(|(a, b)| a == b).count()
 }

@@ -14,8 +14,8 @@ use crate::weights::{Loader, Weights};
 use gradus_ir::{Aval, DType, Error, Result};
 use gradus_nn::{Buffer, Forward, Module, module};
 use gradus_tensor::{
-    AttentionOptions, CachedOptions, Device, Slots, Tensor, cache_write, cached_attention, embedding,
-    scaled_dot_product_attention,
+    AttentionOptions, CachedOptions, Device, Ix, Tensor, TextBlocks, cache_write, cached_attention,
+    embedding, scaled_dot_product_attention,
 };
 
 /// Attention with grouped query heads: several query heads may share one head of keys and values.
@@ -83,30 +83,33 @@ pub struct Decoder {
 }
 module!(Decoder { model, lm_head; config });
 
-/// Cached keys and values of several texts, one text per slot. The capacity is fixed, so that one plan serves
-/// all positions.
+/// Positions of a block of a cache.
+pub const BLOCK: usize = 64;
+
+/// Cached keys and values of texts, in blocks of [`BLOCK`] positions. The number of positions of a text is
+/// limited, so that one plan serves all of them.
 pub struct KvCache {
-    /// Keys of each layer, `[slots, kv_heads, capacity, head]`; the last axis counts bytes if they are
+    /// Keys of each layer, `[blocks, kv_heads, BLOCK, head]`; the last axis counts bytes if they are
     /// quantised.
     pub keys: Vec<Buffer>,
     /// Values of each layer, as `keys`.
     pub values: Vec<Buffer>,
-    /// Cosines of the rotations at each position, `[capacity, head / 2]`, for each kind of rotation.
+    /// Cosines of the rotations at each position, `[positions, head / 2]`, for each kind of rotation.
     pub cos: Vec<Buffer>,
     /// Sines of the rotations, as `cos`.
     pub sin: Vec<Buffer>,
-    /// Largest number of positions of a slot.
-    pub capacity: usize,
+    /// Largest number of positions of a text.
+    pub positions: usize,
 }
-module!(KvCache { keys, values, cos, sin; capacity });
+module!(KvCache { keys, values, cos, sin; positions });
 
-/// The location of texts `[texts, time]` in a cache. Each tensor has one integer per text.
+/// The location of texts `[texts, time]` in a cache.
 pub struct Texts<'a> {
-    /// The slot of each text.
-    pub slots: &'a Tensor,
-    /// Number of positions that the slot already holds; the tokens follow them.
+    /// The blocks of each text, `[texts, blocks]`, in the order of positions.
+    pub table: &'a Tensor,
+    /// Number of positions of each text that the cache already holds, `[texts]`; the tokens follow them.
     pub first: &'a Tensor,
-    /// Number of tokens of the text; later tokens of its row are padding.
+    /// Number of tokens of each text, `[texts]`; later tokens of its row are padding.
     pub count: &'a Tensor,
     /// The cache.
     pub cache: &'a KvCache,
@@ -191,30 +194,57 @@ impl Decoder {
         tables.collect()
     }
 
-    /// Makes a cache for `slots` texts of up to `capacity` positions, on the model's device.
-    pub fn cache(&self, slots: usize, capacity: usize) -> KvCache {
-        let each =
-            || (0..self.config.layers).map(|_| Buffer::new(&self.empty_entries(slots, capacity))).collect();
-        let (cos, sin) = self.rotation_tables(capacity);
-        KvCache { keys: each(), values: each(), cos, sin, capacity }
+    /// Makes a cache of `blocks` blocks for texts of up to `positions` positions, on the model's device.
+    pub fn cache(&self, blocks: usize, positions: usize) -> KvCache {
+        let each = || (0..self.config.layers).map(|_| Buffer::new(&self.empty_blocks(blocks))).collect();
+        let (cos, sin) = self.rotation_tables(positions);
+        KvCache { keys: each(), values: each(), cos, sin, positions }
     }
 
-    /// Increases the number of positions of a cache, and keeps its content.
-    pub fn extend_cache(&self, cache: &mut KvCache, capacity: usize) {
-        let more = capacity.saturating_sub(cache.capacity);
+    /// Increases the number of positions that a text may have.
+    pub fn lengthen_cache(&self, cache: &mut KvCache, positions: usize) {
+        cache.positions = positions;
+        (cache.cos, cache.sin) = self.rotation_tables(positions);
+    }
+
+    /// Increases the number of blocks of a cache, and keeps its content.
+    pub fn grow_cache(&self, cache: &mut KvCache, blocks: usize) {
         for own in cache.keys.iter_mut().chain(&mut cache.values) {
-            *own = Buffer::new(&Tensor::cat(&[own, &self.empty_entries(own.dim(0), more)], 2));
+            let more = blocks.saturating_sub(own.dim(0));
+            let all = self.empty_blocks(blocks);
+            // A patch writes only the old blocks. On the CPU the others then take no memory before they are used.
+            let head = [Ix::Range(None, Some(own.dim(0) as isize), 1)];
+            let patch = all.patch_at(&head, own, usize::MAX);
+            let mut grown = all;
+            if !patch.is_some_and(|patch| patch.write(&mut grown)) {
+                grown = Tensor::cat(&[own, &self.empty_blocks(more)], 0);
+            }
+            *own = Buffer::new(&grown);
         }
-        cache.capacity += more;
-        (cache.cos, cache.sin) = self.rotation_tables(cache.capacity);
     }
 
-    /// Makes zeroed keys or values of a layer, for `count` positions of each slot.
-    fn empty_entries(&self, slots: usize, count: usize) -> Tensor {
+    /// Copies a block of a cache. Both numbers are `[1, 1]`. Returns the number of copied positions.
+    pub fn copy_block(&self, cache: &KvCache, from: &Tensor, to: &Tensor) -> Tensor {
+        let first = to.reshape([1]) * 0i64;
+        let count = &first + BLOCK as i64;
+        for cell in cache.keys.iter().chain(&cache.values) {
+            // The number is clamped, because a plan with ops that may fail cannot write in place.
+            let from = from.reshape([1]).clamp(0.0, (cell.dim(0) - 1) as f64);
+            let rows = cell.index_select(0, &from).transpose(1, 2);
+            let new = cache_write(cell, &rows, TextBlocks { table: to, first: &first }, &count);
+            if let Err(e) = cell.set_(&new) {
+                return Tensor::failed(e);
+            }
+        }
+        count
+    }
+
+    /// Makes zeroed keys or values of a layer.
+    fn empty_blocks(&self, count: usize) -> Tensor {
         let c = &self.config;
         match c.cache.row(c.head) {
             Ok((dtype, row)) => {
-                Tensor::zeroed(&Aval::new(dtype, [slots, c.kv_heads, count, row])).to(self.device())
+                Tensor::zeroed(&Aval::new(dtype, [count, c.kv_heads, BLOCK, row])).to(self.device())
             }
             Err(e) => Tensor::failed(e),
         }
@@ -226,13 +256,13 @@ impl Decoder {
     }
 
     /// Hidden states of all tokens `[texts, time]` before the last norm. With a cache, the tokens follow
-    /// those that their slots hold, and their keys and values are written to the cache.
+    /// those that the cache holds, and their keys and values are written to the cache.
     fn hidden(&self, ids: &Tensor, texts: Option<&Texts<'_>>, packed: Option<&Packed>) -> Tensor {
         let (c, time) = (&self.config, ids.dim(1));
-        // Positions of padding may exceed the capacity.
+        // Positions of padding may exceed those of the cache.
         let at = texts.map(|t| {
             let at = t.first.unsqueeze(1) + Tensor::iota(DType::I64, [1, time], 1);
-            at.clamp(0.0, (t.cache.capacity - 1) as f64)
+            at.clamp(0.0, (t.cache.positions - 1) as f64)
         });
         let rotations: Vec<Rotations> = match texts.zip(at.as_ref()) {
             None => {
@@ -333,7 +363,7 @@ impl Decoder {
     ) -> Tensor {
         let [q, k, v] = self.by_head(a, x);
         let [q, k] = [q, k].map(|t| rotate(t, r));
-        let at = Slots { slots: texts.slots, first: texts.first };
+        let at = TextBlocks { table: texts.table, first: texts.first };
         let kind = self.config.cache;
         let new =
             [(keys, &k), (values, &v)].map(|(cell, t)| cache_write(cell, &kind.encode(t), at, texts.count));
@@ -377,7 +407,7 @@ impl Decoder {
     }
 
     /// Logits `[texts, vocabulary]` after the first `count` tokens of each text of `[texts, time]`. The
-    /// tokens follow those that the slot of the text holds, and are added to the slot.
+    /// tokens follow those of the text that the cache holds, and are added to the cache.
     pub fn step(&self, ids: &Tensor, texts: &Texts<'_>) -> Tensor {
         let mut x = self.hidden(ids, Some(texts), None);
         let time = ids.dim(1);

@@ -5,6 +5,7 @@
 pub mod base64;
 pub mod batch;
 pub mod bert;
+mod blocks;
 pub mod chat;
 pub mod config;
 pub mod constrain;

@@ -38,6 +38,8 @@ pub(crate) struct Sequence {
     text: Vec<i64>,
     /// Number of generated tokens, including tokens that were dropped from the context.
     generated: usize,
+    /// Number of tokens of the prompt that `text` still has, at its beginning.
+    prompt: usize,
     options: Options,
     context: usize,
     end: Vec<i64>,
@@ -70,6 +72,7 @@ impl Sequence {
         Ok(Sequence {
             text: prompt.to_vec(),
             generated: 0,
+            prompt: prompt.len(),
             options: options.clone(),
             context,
             end: config.end.clone(),
@@ -106,7 +109,9 @@ impl Sequence {
             }
             WhenFull::Forget { keep } if count >= context => {
                 let keep = keep.min(context / 2);
-                self.text.drain(keep..count - (context - keep) / 2);
+                let end = count - (context - keep) / 2;
+                self.text.drain(keep..end);
+                self.prompt = self.prompt.min(keep) + self.prompt.saturating_sub(end);
             }
             _ => {}
         }
@@ -133,7 +138,8 @@ impl Sequence {
         };
         let choosing = Choosing {
             before: &self.text,
-            generated: self.generated,
+            // Tokens of the prompt are not penalised, however many tokens were dropped.
+            generated: self.text.len() - self.prompt,
             bias: &self.options.bias,
             allowed: allowed.as_deref(),
         };

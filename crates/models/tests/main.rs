@@ -1,6 +1,7 @@
 //! The tests of language models: one program, because linking many takes longer than running them.
 
 mod batch;
+mod blocks;
 mod common;
 mod constrain;
 mod decoder;

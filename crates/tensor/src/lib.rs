@@ -48,7 +48,7 @@ pub use eager::apply::{apply, apply_n, apply1, call, try_apply};
 pub use eager::backward::Backward;
 pub use eager::tape::{GradMode, is_grad_enabled, no_grad, set_grad_enabled};
 pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
-pub use func::cache::{CacheKind, CachedOptions, Slots, cache_write, cached_attention};
+pub use func::cache::{CacheKind, CachedOptions, TextBlocks, cache_write, cached_attention};
 pub use func::embedding::embedding;
 pub use func::grouped::{grouped_dot, quantized_grouped_dot};
 pub use func::loss::{

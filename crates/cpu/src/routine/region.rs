@@ -134,8 +134,9 @@ fn prepare_product(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
 
 /// Returns the extents of the cache and the number of tokens per text. Returns `None` if the operands do not have the
 /// types that reads and writes of a cache need. The caller checks that the width of rows matches.
-fn cache_extents(cache: &Aval, texts: &Aval, integers: &[Aval]) -> Option<(Cache, usize)> {
-    let ([slots, heads, capacity, row], [count, time, own, _]) = (&cache.shape[..], &texts.shape[..]) else {
+fn cache_extents(cache: &Aval, texts: &Aval, table: &Aval, numbers: &[Aval]) -> Option<(Cache, usize)> {
+    let ([blocks, heads, positions, row], [count, time, own, _]) = (&cache.shape[..], &texts.shape[..])
+    else {
         return None;
     };
     let q8 = Format::Q8_0;
@@ -147,23 +148,24 @@ fn cache_extents(cache: &Aval, texts: &Aval, integers: &[Aval]) -> Option<(Cache
         }
         _ => return None,
     };
-    let numbered = integers.iter().all(|i| i.dtype == DType::I64 && i.shape[..] == [*count]);
-    let fits = numbered && *heads > 0 && *slots > 0 && own % heads == 0;
-    let found = Cache { slots: *slots, heads: *heads, capacity: *capacity, width, stored };
+    let numbered = numbers.iter().all(|i| i.dtype == DType::I64 && i.shape[..] == [*count]);
+    let listed = table.dtype == DType::I64 && table.rank() == 2 && table.shape[0] == *count;
+    let fits = numbered && listed && *heads > 0 && *blocks > 0 && own % heads == 0;
+    let found = Cache { blocks: *blocks, heads: *heads, positions: *positions, width, stored };
     fits.then_some((found, *time))
 }
 
 fn prepare_write(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
-    let [to, texts, integers @ ..] = types else { return None };
-    let (found, time) = cache_extents(to, texts, integers)?;
+    let [to, texts, table, numbers @ ..] = types else { return None };
+    let (found, time) = cache_extents(to, texts, table, numbers)?;
     let same_rows = texts.dtype == to.dtype && texts.shape[3] == to.shape[3];
-    let fits = integers.len() == 3 && texts.shape[2] == found.heads && same_rows;
+    let fits = numbers.len() == 2 && texts.shape[2] == found.heads && same_rows;
     (fits && has_result(call, to.dtype, &to.shape)).then_some(PreparedRegion::Write(found, time))
 }
 
 fn prepare_attention(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
-    let [q, keys, values, integers @ ..] = types else { return None };
-    let (cache, time) = cache_extents(keys, q, integers)?;
+    let [q, keys, values, table, numbers @ ..] = types else { return None };
+    let (cache, time) = cache_extents(keys, q, table, numbers)?;
     let scale = match arg(call, "scale") {
         Some(Attr::Float(bits)) => f64::from_bits(*bits) as f32,
         _ => return None,
@@ -178,7 +180,7 @@ fn prepare_attention(call: &Region, types: &[Aval]) -> Option<PreparedRegion> {
     };
     let fits = softcap.is_some() == arg(call, "softcap").is_some();
     let fits = fits && q.dtype == DType::F32 && q.shape[3] == cache.width;
-    let fits = fits && integers.len() == 2 && keys == values && scale > 0.0 && scale.is_finite();
+    let fits = fits && numbers.len() == 1 && keys == values && scale > 0.0 && scale.is_finite();
     let attention = Attention { heads: q.shape[2], scale, window, softcap };
     (fits && has_result(call, DType::F32, &q.shape)).then_some(PreparedRegion::Attend(cache, time, attention))
 }
@@ -221,7 +223,7 @@ pub(crate) unsafe fn run(routine: &Routine, prepared: &PreparedRegion, pool: &Po
     // checked when the call was prepared.
     unsafe {
         let texts =
-            |operand, time| Texts { slots: call.operand(operand), first: call.operand(operand + 1), time };
+            |operand, time| Texts { table: call.operand(operand), first: call.operand(operand + 1), time };
         // A pointer and not a slice, because a result may be the same memory.
         let floats = |operand: usize| memory.at(routine.ins[operand]).cast::<f32>().cast_const();
         let bytes = |operand: usize| floats(operand).cast::<u8>();

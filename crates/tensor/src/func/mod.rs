@@ -39,7 +39,7 @@ pub mod shape;
 
 pub use activation::{SOFTPLUS, SoftplusOptions};
 pub use attention::{AttentionOptions, scaled_dot_product_attention};
-pub use cache::{CacheKind, CachedOptions, Slots, cache_write, cached_attention};
+pub use cache::{CacheKind, CachedOptions, TextBlocks, cache_write, cached_attention};
 pub use conv::{
     ConvOptions, ConvTransposeOptions, Padding, conv, conv_transpose, conv_transpose1d, conv_transpose2d,
     conv_transpose3d, conv1d, conv2d, conv3d,
