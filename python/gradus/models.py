@@ -5,6 +5,8 @@
     print(model.chat([{"role": "user", "content": "Who are you?"}], on_text=print))
 """
 
+import json
+
 from . import _native
 from ._native import _LanguageModel, _adapter, _create_model, _prefer, _reinforce, _save_model, _tune
 from .tune import Lora, RewardModel, _lines, _policy, _settings
@@ -60,18 +62,23 @@ class Model:
         self._path = path
         self._model = _LanguageModel(path, device, f32, compute, cache)
 
-    def _settings(self, tokens=128, temperature=0.0, top_k=None, top_p=1.0, min_p=0.0, repetition_penalty=1.0, seed=0,
-                  stop=(), keep=None):
+    def _settings(self, tokens=128, temperature=0.0, top_k=None, top_p=1.0, min_p=0.0, repetition_penalty=1.0,
+                  frequency_penalty=0.0, presence_penalty=0.0, seed=0, stop=(), keep=None, json_schema=None):
+        if json_schema is not None and not isinstance(json_schema, str):
+            json_schema = json.dumps(json_schema)
         return dict(tokens=tokens, temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p,
-                    repetition_penalty=repetition_penalty, seed=seed,
-                    stop=[stop] if isinstance(stop, str) else list(stop), keep=keep)
+                    repetition_penalty=repetition_penalty, frequency_penalty=frequency_penalty,
+                    presence_penalty=presence_penalty, seed=seed,
+                    stop=[stop] if isinstance(stop, str) else list(stop), keep=keep, json_schema=json_schema)
 
     def generate(self, prompt, *, on_text=None, **settings):
         """Generates the text after a prompt.
 
         `on_text` is called with each new piece of text. Settings: `tokens`, `temperature` (0 takes the most likely token), `top_k`, `top_p`,
-        `min_p`, `repetition_penalty`, `seed`, `stop` (one or several strings that end the text), `keep` (when the context is full, keep this
-        number of tokens at the start and drop the earlier half of the others; by default the text ends).
+        `min_p`, `repetition_penalty`, `frequency_penalty` (subtracted from the logit of a token for each time it was generated),
+        `presence_penalty` (subtracted once), `seed`, `stop` (one or several strings that end the text), `keep` (when the context is full,
+        keep this number of tokens at the start and drop the earlier half of the others; by default the text ends), `json_schema` (a
+        dictionary or its text: the result is JSON that is valid under this schema).
         """
         return self._model.generate(prompt, self._settings(**settings), on_text)[0]
 
@@ -80,9 +87,14 @@ class Model:
         pairs = [(m["role"], m["content"]) for m in messages]
         return self._model.chat(pairs, self._settings(**settings), on_text)[0]
 
-    def generate_tokens(self, prompt, **settings):
-        """Generates the tokens after those of a prompt. Settings are those of `generate`, without `stop`."""
-        return self._model.generate_tokens([int(t) for t in prompt], self._settings(**settings))[0]
+    def generate_tokens(self, prompt, *, log_probabilities=None, **settings):
+        """Generates the tokens after those of a prompt. Settings are those of `generate`, without `stop`.
+
+        With `log_probabilities`, each item of the result is a token, its log-probability, and a list of this number of the likeliest
+        tokens with theirs. They are those of the model, before penalties and temperature.
+        """
+        found, _ = self._model.generate_tokens([int(t) for t in prompt], self._settings(**settings), log_probabilities)
+        return [item[0] for item in found] if log_probabilities is None else found
 
     def logits_after(self, tokens):
         """Logits of the token that follows these tokens. A prefix that is in the cache is not computed again."""

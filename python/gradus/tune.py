@@ -6,6 +6,7 @@
 """
 
 import json
+import pathlib
 
 from ._native import _RewardModel
 
@@ -62,7 +63,30 @@ class RewardModel:
     """A language model that scores answers, trained on pairs of preferred and rejected ones."""
 
     def __init__(self, path, device=None, f32=False):
+        self._path = path
         self._model = _RewardModel(path, device, f32)
+
+    def save(self, folder):
+        """Saves the adapter, or all weights if these were trained, and the map from hidden states to scores."""
+        self._model.save(self._path, folder)
+
+    @classmethod
+    def load(cls, folder, base=None, device=None, f32=False):
+        """Loads a model from a folder that `save` wrote.
+
+        `base` is the path of the model that was trained; by default the one that the folder names. It is not read if the folder has
+        all weights.
+        """
+        folder = pathlib.Path(folder)
+        if (folder / "config.json").exists():
+            base = folder
+        elif base is None and (folder / "adapter_config.json").exists():
+            base = json.loads((folder / "adapter_config.json").read_text())["base_model_name_or_path"]
+        if base is None:
+            raise ValueError(f"{folder} has no weights; pass the path of the model that was trained as `base`")
+        model = cls.__new__(cls)
+        model._path, model._model = base, _RewardModel(base, device, f32, folder)
+        return model
 
     def tune(self, pairs, *, on_step=None, **settings):
         """Trains the model to score the `chosen` answer of each pair above the `rejected` one; both answer its `prompt`. Returns the last loss.

@@ -48,6 +48,41 @@ def test_logits_are_those_of_numpy(folder):
     assert model.decode(model.encode("héllo")) == "héllo"
 
 
+def test_penalties_and_log_probabilities(folder):
+    model = gradus.models.load(folder[0])
+    prompt = [int(i) for i in folder[1][:8]]
+
+    def log_softmax(logits):
+        logits = logits.astype(np.float64) - logits.max()
+        return logits - np.log(np.exp(logits).sum())
+
+    for frequency, presence in [(0.0, 0.0), (0.8, 0.0), (0.0, 2.0), (0.3, 0.5)]:
+        found = model.generate_tokens(prompt, tokens=20, frequency_penalty=frequency, presence_penalty=presence, log_probabilities=3)
+        new = []
+        for token, own, top in found:
+            logits = array(model.logits_after(prompt + new)).astype(np.float64)
+            count = np.bincount(new, minlength=len(logits))
+            assert token == np.argmax(logits - frequency * count - presence * (count > 0))
+            right = log_softmax(logits)
+            assert abs(own - right[token]) < 1e-5
+            assert [t for t, _ in top] == list(np.argsort(-logits, kind="stable")[:3])
+            np.testing.assert_allclose([p for _, p in top], np.sort(right)[::-1][:3], atol=1e-5)
+            new.append(token)
+        assert new == model.generate_tokens(prompt, tokens=20, frequency_penalty=frequency, presence_penalty=presence)
+    assert model.generate("hello", tokens=20, presence_penalty=5.0) != model.generate("hello", tokens=20)
+
+
+def test_json_schema_constrains_the_text(folder):
+    model = gradus.models.load(folder[0])
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", "yy"]}}, "required": ["a", "b"],
+              "additionalProperties": False}
+    for given in (schema, json.dumps(schema)):
+        found = json.loads(model.generate("hello", tokens=40, temperature=1.0, seed=3, json_schema=given))
+        assert set(found) == {"a", "b"} and isinstance(found["a"], int) and found["b"] in ("x", "yy")
+    with pytest.raises(ValueError, match="not valid JSON"):
+        model.generate("hello", json_schema="{")
+
+
 def test_text_follows_the_settings(folder):
     model = gradus.models.load(folder[0])
     greedy = model.generate("hello", tokens=12)

@@ -101,6 +101,14 @@ def test_preferences_and_rewards(model, tmp_path):
     assert judge.score("1+1=", "2") == 0
     assert judge.tune(pairs, lora=None, steps=30, batch=8, rate=3e-3) < 0.3
     assert judge.score("1+1=", "2") > judge.score("1+1=", "20")
+    judge.save(tmp_path / "judge")
+    assert RewardModel.load(tmp_path / "judge").score("1+1=", "20") == judge.score("1+1=", "20")
+    adapted = RewardModel(tmp_path / "small")
+    adapted.tune(pairs, steps=3, batch=8)
+    adapted.save(tmp_path / "adapted")
+    assert not (tmp_path / "adapted" / "config.json").exists()
+    again = RewardModel.load(tmp_path / "adapted")
+    assert 0 != again.score("1+1=", "2") == adapted.score("1+1=", "2") != judge.score("1+1=", "2")
     seen, rounds = [], []
 
     def reward(prompt, answer):

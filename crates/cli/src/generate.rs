@@ -4,8 +4,8 @@ use crate::args::{DeviceArgs, Precision, count, share, size};
 use crate::{Done, Failure, Terminal};
 use clap::Args;
 use gradus::files::{atomic, bytes_up_to};
-use gradus::models::chat::Message;
-use gradus::models::constrain::{Document, Grammar, Vocabulary};
+use gradus::models::chat::{Message, Template};
+use gradus::models::constrain::Grammar;
 use gradus::models::engine::{Finish, Options, WhenFull};
 use gradus::models::tune::load_adapter;
 use gradus::models::{Generated, LanguageModel};
@@ -52,7 +52,7 @@ pub(crate) struct Choice {
     /// Add the adapter in this folder, written by `gradus tune`
     #[arg(long, value_name = "FOLDER")]
     adapter: Option<PathBuf>,
-    /// When the context is full, drop the earlier half of the text and continue
+    /// When the context is full, drop the earlier half of the text and continue; `chat` drops its oldest messages
     #[arg(long)]
     forget: bool,
     #[command(flatten)]
@@ -80,7 +80,11 @@ impl Choice {
             presence_penalty: self.presence_penalty,
             ..Sampling::default()
         };
-        let when_full = if self.forget { WhenFull::Forget { keep: 0 } } else { WhenFull::Stop };
+        let when_full = match self.forget {
+            // A token that begins every text is kept.
+            true => WhenFull::Forget { keep: model.tokenizer.encode("")?.len() },
+            false => WhenFull::Stop,
+        };
         let grammar = self.json_schema.as_deref().map(|file| grammar(file, model)).transpose()?;
         Ok(Options {
             tokens: self.tokens,
@@ -98,13 +102,8 @@ const MAX_SCHEMA: u64 = 4 << 20;
 
 /// Reads a JSON schema and makes its grammar over the tokens of a model.
 fn grammar(file: &Path, model: &LanguageModel) -> Done<Arc<Grammar>> {
-    let failed = |why: String| Failure::Run(format!("{}: {why}", file.display()));
-    let bytes = bytes_up_to(file, MAX_SCHEMA)?;
-    let schema: Document =
-        serde_json::from_slice(&bytes).map_err(|e| failed(format!("not valid JSON: {e}")))?;
-    let vocabulary = Vocabulary::new(&model.tokenizer, model.engine.model().config.vocabulary);
-    let grammar = Grammar::json_schema(&schema, &Arc::new(vocabulary));
-    grammar.map(Arc::new).map_err(|e| failed(e.message()))
+    let schema = bytes_up_to(file, MAX_SCHEMA)?;
+    model.json_schema(&schema).map_err(|e| Failure::Run(format!("{}: {}", file.display(), e.message())))
 }
 
 #[derive(Args, Debug)]
@@ -149,15 +148,21 @@ pub(crate) fn run(args: &GenerateArgs, terminal: &mut Terminal<'_>) -> Done {
     let options = args.choice.options(&model)?;
     let done = model.generate(&args.prompt, &options, &args.choice.stop, printer(terminal))?;
     writeln!(terminal.out)?;
-    if done.finish == Finish::Full {
-        writeln!(terminal.err, "note: the context of the model is full; use --forget to continue")?;
-    }
+    note_full(&done, terminal)?;
     if args.stats {
         writeln!(terminal.err, "{}", speed(&done))?;
     }
     if let Some(path) = &args.profile {
         let text = model.engine.cached_tokens().to_vec();
         atomic::write(path, &[model.engine.timeline(&text)?.trace().as_bytes()])?;
+    }
+    Ok(())
+}
+
+/// Says that a text ended because the context is full.
+fn note_full(done: &Generated, terminal: &mut Terminal<'_>) -> Done {
+    if done.finish == Finish::Full {
+        writeln!(terminal.err, "note: the context of the model is full; use --forget to continue")?;
     }
     Ok(())
 }
@@ -173,14 +178,35 @@ fn speed(done: &Generated) -> String {
     )
 }
 
+/// Encodes a conversation as the prompt of its next answer. With `--forget`, removes the oldest messages that
+/// do not fit. Returns `None` if the conversation is too long.
+fn prompt(
+    messages: &mut Vec<Message>,
+    (model, template): (&LanguageModel, &Template),
+    options: &mut Options,
+) -> Done<Option<Vec<i64>>> {
+    let (context, tokenizer) = (model.engine.model().config.context, &model.tokenizer);
+    let tokens = match &mut options.when_full {
+        WhenFull::Stop => template.encode(messages, tokenizer)?,
+        WhenFull::Forget { keep } => {
+            // Leaves positions for the answer.
+            let most = context - options.tokens.min(context / 2);
+            let tokens = template.encode_within(messages, tokenizer, most)?;
+            *keep = template.instructions(messages, tokenizer)?;
+            tokens
+        }
+    };
+    Ok(Some(tokens).filter(|tokens| tokens.len() < context))
+}
+
 /// Holds a conversation: a line of input is a message, `/clear` starts a new conversation, `/exit` or end of
 /// input ends it.
 pub(crate) fn chat(args: &ChatArgs, terminal: &mut Terminal<'_>) -> Done {
     let mut model = args.choice.load(&args.model, &args.on)?;
-    if model.template.is_none() {
+    let Some(template) = model.template.clone() else {
         return Err(Failure::Run("the model has no chat template; use `gradus generate`".into()));
-    }
-    let options = args.choice.options(&model)?;
+    };
+    let mut options = args.choice.options(&model)?;
     let begin = || args.system.iter().map(|text| Message::new("system", text)).collect::<Vec<_>>();
     let mut messages = begin();
     loop {
@@ -198,8 +224,28 @@ pub(crate) fn chat(args: &ChatArgs, terminal: &mut Terminal<'_>) -> Done {
             "/clear" => messages = begin(),
             text => {
                 messages.push(Message::new("user", text));
-                let done = model.chat(&messages, &options, &args.choice.stop, printer(terminal))?;
+                let count = messages.len();
+                let Some(prompt) = prompt(&mut messages, (&model, &template), &mut options)? else {
+                    messages.pop();
+                    let way = match args.choice.forget {
+                        true => "shorten the message",
+                        false => "shorten the message, use /clear, or start with --forget",
+                    };
+                    let context = model.engine.model().config.context;
+                    writeln!(
+                        terminal.err,
+                        "note: the conversation has no answer, because it does not fit the context of {context} tokens; {way}"
+                    )?;
+                    continue;
+                };
+                if messages.len() < count {
+                    let dropped = count - messages.len();
+                    writeln!(terminal.err, "note: dropped the {dropped} oldest messages")?;
+                }
+                let stop = &args.choice.stop;
+                let done = model.continue_tokens(&prompt, &options, stop, printer(terminal))?;
                 writeln!(terminal.out)?;
+                note_full(&done, terminal)?;
                 writeln!(terminal.err, "({})", speed(&done))?;
                 messages.push(Message::new("assistant", done.text));
             }

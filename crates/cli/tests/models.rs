@@ -68,6 +68,39 @@ fn a_conversation_keeps_earlier_messages() {
 }
 
 #[test]
+fn a_long_conversation_continues() {
+    // The context has 64 tokens; a message of five letters takes 13, and its answer up to 17.
+    let (_folder, path) = model("chat-long");
+    let talk = |input: &str, more: &[&str]| {
+        let outcome = gradus_with(input, &[&["chat", &path, "--tokens", "4"], more].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        outcome
+    };
+    let prompts = |err: &str| -> Vec<usize> {
+        let lines = err.lines().filter(|l| l.contains(" prompt tokens, "));
+        lines.map(|l| l[1..].split(' ').next().unwrap().parse().unwrap()).collect()
+    };
+    let five = "first\nother\nthird\nforth\nfifth\n";
+    // Without `--forget` messages that do not fit have no answer, and the conversation goes on.
+    let stopped = talk(&format!("{five}{}\n/clear\nfirst\n", "x".repeat(80)), &[]);
+    let found = prompts(&stopped.err);
+    assert!(stopped.err.matches("does not fit the context of 64 tokens").count() >= 2, "{}", stopped.err);
+    assert!(found.len() >= 3 && found.last() == found.first(), "{}", stopped.err);
+    // With it, every message has an answer, and the oldest messages are dropped.
+    let system = ["--forget", "--system", "Be brief."];
+    let forgets = talk(five, &system);
+    assert!(forgets.err.contains("note: dropped the "), "{}", forgets.err);
+    let found = prompts(&forgets.err);
+    assert!(found.len() == 5 && found.iter().all(|n| *n <= 60), "{found:?}");
+    // If all earlier messages are dropped, the answer is that of a new conversation with the system message.
+    let long = format!("{five}{}\n", "y".repeat(16));
+    let (last, fresh) = (talk(&long, &system), talk(&format!("{}\n", "y".repeat(16)), &system));
+    assert!(last.out.ends_with(&fresh.out), "{:?} {:?}", last.out, fresh.out);
+    let alone = talk(&format!("{}\n", "z".repeat(80)), &["--forget"]);
+    assert!(alone.err.contains("; shorten the message\n"), "{}", alone.err);
+}
+
+#[test]
 fn files_are_inspected_and_converted() {
     let (folder, path) = model("convert");
     let at = |name: &str| folder.0.join(name).display().to_string();

@@ -487,6 +487,38 @@ fn requests_have_a_time_limit() {
     assert_eq!(few.post("/v1/completions", &long(false)).json()["usage"]["completion_tokens"], 5);
 }
 
+/// A killed server loses its streams only: one that is started on its port gives the same answers.
+#[test]
+fn a_killed_server_is_replaced_on_its_port() {
+    let (_folder, path) = gguf("serve-kill", LONG);
+    let mut server = Served::new(&[&path, "--slots", "4"]);
+    let (port, question) = (server.port, greedy("Hello", 40));
+    let right = server.post("/v1/completions", &question).json();
+    for _ in 0..2 {
+        let mut streams: Vec<TcpStream> = (0..3).map(|_| server.connect()).collect();
+        for stream in &mut streams {
+            stream.write_all(&request("/v1/completions", &long(true).to_string(), "")).unwrap();
+            // Some events have arrived.
+            stream.read_exact(&mut [0; 2000]).unwrap();
+        }
+        server.until("gradus_running", |n| n == 3.0);
+        // `kill` of the standard library sends SIGKILL.
+        server.process.kill().unwrap();
+        assert_eq!(server.ended(), None);
+        for mut stream in streams {
+            let mut rest = Vec::new();
+            let _ = stream.read_to_end(&mut rest); // ends, with or without an error
+            let rest = String::from_utf8_lossy(&rest);
+            assert!(!rest.contains("[DONE]") && !rest.contains("finish_reason\":\"length"), "{rest}");
+        }
+        server = Served::at(port, &[&path, "--slots", "4"]);
+        assert_eq!(server.port, port);
+        assert_eq!(server.metric("gradus_running"), 0.0);
+        let again = server.post("/v1/completions", &question).json();
+        assert_eq!((&again["choices"], &again["usage"]), (&right["choices"], &right["usage"]));
+    }
+}
+
 #[test]
 fn a_server_stops_in_order() {
     let (_folder, path) = gguf("serve-end", 512);

@@ -45,6 +45,32 @@ pub fn write(path: impl AsRef<Path>, tensors: &[(String, Tensor)], notes: &Notes
     })
 }
 
+/// Writes tensors of known types to a file atomically. `read` returns each tensor when it is written, so that
+/// only one is in memory. The file has no checksums, which would need all tensors before the first is written.
+pub fn write_streamed(
+    path: impl AsRef<Path>,
+    types: &[(String, Aval)],
+    notes: &Notes,
+    mut read: impl FnMut(&str) -> Result<Tensor>,
+) -> Result<()> {
+    let path = path.as_ref();
+    let mut order: Vec<&(String, Aval)> = types.iter().collect();
+    order.sort_by_key(|(name, aval)| (Reverse(aval.dtype.size()), name));
+    let sizes = order.iter().map(|(name, aval)| (name, aval.clone()));
+    let header = header(path, sizes, notes)?;
+    atomic::write_with(path, |file| {
+        let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(|e| atomic::failed(path, e));
+        put(&header)?;
+        order.iter().try_for_each(|(name, aval)| {
+            let t = read(name)?;
+            if t.check()?.dtype() != aval.dtype || t.shape() != aval.shape {
+                return Err(atomic::failed(path, format!("`{name}` has another type than announced")));
+            }
+            put(&t.to_bytes()?)
+        })
+    })
+}
+
 /// Serializes tensors and notes, as [`write()`] does.
 pub fn to_bytes(tensors: &[(String, Tensor)], notes: &Notes) -> Result<Vec<u8>> {
     let (mut file, order) = header_and_order(Path::new("safetensors"), tensors, notes)?;
@@ -63,19 +89,38 @@ fn header_and_order(
     order.sort_by_key(|(name, t)| (Reverse(t.dtype().size()), name));
     // Detaches cells, so that no thread can change them between the computation of checksums and the write.
     let order: Vec<(&String, Tensor)> = order.into_iter().map(|(name, t)| (name, t.detach())).collect();
-    let (mut header, mut notes, mut from) = (serde_json::Map::new(), notes.clone(), 0);
+    let mut notes = notes.clone();
     for (name, t) in &order {
-        let refused = |e: Error| atomic::failed(path, format!("`{name}` cannot be written: {e}"));
-        let dtype = t.check().map_err(refused)?.dtype();
+        let refused = |e: Error| refused(path, name, e);
+        let bytes = t.check().and_then(|t| t.to_bytes()).map_err(refused)?;
+        notes.insert(format!("{SUM}{name}"), crc32fast::hash(&bytes).to_string());
+    }
+    let header =
+        header(path, order.iter().map(|(name, t)| (*name, Aval::new(t.dtype(), t.shape()))), &notes)?;
+    Ok((header, order.into_iter().map(|(_, t)| t).collect()))
+}
+
+/// Makes an error about a tensor that cannot be written.
+fn refused(path: &Path, name: &str, e: Error) -> Error {
+    atomic::failed(path, format!("`{name}` cannot be written: {e}"))
+}
+
+/// Returns the header of a file with its length. The types are in the order of the file.
+fn header<'a>(
+    path: &Path,
+    types: impl Iterator<Item = (&'a String, Aval)>,
+    notes: &Notes,
+) -> Result<Vec<u8>> {
+    let (mut header, mut from) = (serde_json::Map::new(), 0);
+    for (name, Aval { dtype, shape }) in types {
+        let refused = |e: Error| refused(path, name, e);
         let Some((_, theirs)) = DTYPES.iter().find(|(ours, _)| *ours == dtype) else {
             return Err(refused(Error::dtype(dtype, "safetensors has no such dtype")));
         };
-        let bytes = t.to_bytes().map_err(refused)?;
-        notes.insert(format!("{SUM}{name}"), crc32fast::hash(&bytes).to_string());
-        let range = json!([from, from + bytes.len()]);
-        from += bytes.len();
+        let to = from + shape.numel() * dtype.size();
         let entry =
-            json!({ "dtype": theirs.to_string(), "shape": t.shape().to_vec(), "data_offsets": range });
+            json!({ "dtype": theirs.to_string(), "shape": shape.to_vec(), "data_offsets": [from, to] });
+        from = to;
         if header.insert(name.to_string(), entry).is_some() {
             return Err(refused(Error::value("the name", "occurs twice")));
         }
@@ -83,8 +128,7 @@ fn header_and_order(
     header.insert("__metadata__".to_string(), json!(notes));
     let mut header = serde_json::Value::Object(header).to_string();
     header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
-    let bytes = (header.len() as u64).to_le_bytes().into_iter().chain(header.into_bytes()).collect();
-    Ok((bytes, order.into_iter().map(|(_, t)| t).collect()))
+    Ok((header.len() as u64).to_le_bytes().into_iter().chain(header.into_bytes()).collect())
 }
 
 /// A file of tensors. On disk it is read by memory map: only requested tensors are read.

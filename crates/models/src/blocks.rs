@@ -13,12 +13,15 @@ pub(crate) type Content = u64;
 /// The content before the first block.
 pub(crate) const START: Content = 0;
 
+/// The content before a full block, and the tokens of the block.
+type Key = (Content, Box<[i64]>);
+
 #[derive(Clone, Default)]
 struct Block {
     /// Number of texts that use the block.
     users: usize,
-    /// For a full block that can be found: the content before it, and its tokens.
-    key: Option<(Content, Box<[i64]>)>,
+    /// The key of a full block that can be found.
+    key: Option<Key>,
     /// The value of the clock when the last text stopped using the block.
     released: u64,
 }
@@ -28,8 +31,8 @@ pub(crate) struct Blocks {
     /// Positions of a block.
     length: usize,
     blocks: Vec<Block>,
-    /// Full blocks and their contents, by the content before them and their tokens.
-    full: HashMap<(Content, Box<[i64]>), (usize, Content)>,
+    /// Full blocks and their contents.
+    full: HashMap<Key, (usize, Content)>,
     /// The last content that was numbered.
     contents: Content,
     clock: u64,

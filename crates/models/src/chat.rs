@@ -63,6 +63,36 @@ impl Template {
         env.get_template("chat").and_then(|t| t.render(all)).map_err(failed)
     }
 
+    /// Encodes a conversation of at most `most` tokens. Until it is short enough, its oldest messages are
+    /// removed: a message of the user with the answers to it. System messages at the beginning and the last
+    /// message stay, so the result may be longer.
+    pub fn encode_within(
+        &self,
+        messages: &mut Vec<Message>,
+        tokenizer: &Tokenizer,
+        most: usize,
+    ) -> Result<Vec<i64>> {
+        loop {
+            let tokens = self.encode(messages, tokenizer)?;
+            let from = system(messages);
+            let rest = &messages[(from + 1).min(messages.len())..];
+            // A template may require that users and assistants alternate.
+            let next = rest.iter().position(|m| m.role == "user").map(|n| from + 1 + n);
+            match next {
+                Some(next) if tokens.len() > most => drop(messages.drain(from..next)),
+                _ => return Ok(tokens),
+            }
+        }
+    }
+
+    /// Number of tokens of a conversation before the text of its first message other than system messages.
+    pub fn instructions(&self, messages: &[Message], tokenizer: &Tokenizer) -> Result<usize> {
+        let mut other = messages[..system(messages)].to_vec();
+        other.push(Message::new("user", ""));
+        let (all, other) = (self.encode(messages, tokenizer)?, self.encode(&other, tokenizer)?);
+        Ok(all.iter().zip(&other).take_while(|(a, b)| a == b).count())
+    }
+
     /// Encodes a conversation as tokens, up to the start of the model's answer.
     pub fn encode(&self, messages: &[Message], tokenizer: &Tokenizer) -> Result<Vec<i64>> {
         // Delimiters inside messages are replaced by placeholders too.
@@ -86,6 +116,11 @@ impl Template {
         }
         Ok(tokens)
     }
+}
+
+/// Number of system messages at the beginning of a conversation.
+fn system(messages: &[Message]) -> usize {
+    messages.iter().take_while(|m| m.role == "system").count()
 }
 
 /// Parses the number of a placeholder; returns it with the text after the placeholder.

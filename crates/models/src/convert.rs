@@ -8,7 +8,7 @@ use crate::gguf::{self, integers, reorder, rotated_heads};
 use crate::language::read_json;
 use crate::tokenizer::{json_of_gguf, pre_tokenizer_name};
 use crate::weights::Weights;
-use gradus_ir::{Class, DType, Error, Result, Shape};
+use gradus_ir::{Aval, Class, DType, Error, Result, Shape};
 use gradus_nn::file::gguf::{Content, Entry, Format, Kind, Metadata, Reader, Value, write};
 use gradus_nn::file::{atomic, safetensors};
 use gradus_tensor::{Quantized, Tensor};
@@ -16,12 +16,86 @@ use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// Writes a GGUF file as a Hugging Face folder, with weights of this dtype.
+/// Largest file of weights that [`to_folder`] writes, in bytes. Larger models are written as several files.
+const SHARD: usize = 5_000_000_000;
+
+/// Writes a GGUF file as a Hugging Face folder, with weights of this dtype. Weights are read and written one
+/// by one.
 pub fn to_folder(source: &Path, folder: &Path, dtype: DType) -> Result<()> {
+    to_shards(source, folder, dtype, SHARD)
+}
+
+/// As [`to_folder`], with files of weights of at most `limit` bytes, or of one tensor. If several are needed,
+/// their index is written too.
+pub fn to_shards(source: &Path, folder: &Path, dtype: DType, limit: usize) -> Result<()> {
+    let model = gguf::Model::open(source)?;
+    let description = Description::new(&model, source, dtype)?;
+    let (mut shards, mut total) = (Vec::<Vec<(String, Aval)>>::new(), 0);
+    let mut left = 0;
+    for name in model.names() {
+        let Some(shape) = model.shape(&name) else {
+            return Err(atomic::failed(source, format!("has no tensor `{name}`")));
+        };
+        let bytes = shape.numel() * dtype.size();
+        if shards.is_empty() || bytes > left {
+            shards.push(Vec::new());
+            left = limit;
+        }
+        left = left.saturating_sub(bytes);
+        total += bytes;
+        shards.last_mut().into_iter().for_each(|s| s.push((name.clone(), Aval::new(dtype, shape.clone()))));
+    }
+    std::fs::create_dir_all(folder).map_err(|e| atomic::failed(folder, e))?;
+    let notes = [("format".to_string(), "pt".to_string())].into();
+    let read = |name: &str| model.tensor(name)?.to_dtype(dtype).check().cloned();
+    let one = folder.join("model.safetensors");
+    if shards.len() < 2 {
+        let types = shards.pop().unwrap_or_default();
+        safetensors::write_streamed(one, &types, &notes, read)?;
+        return description.write(folder);
+    }
+    let (mut files, count) = (serde_json::Map::new(), shards.len());
+    for (i, types) in shards.iter().enumerate() {
+        let file = format!("model-{:05}-of-{count:05}.safetensors", i + 1);
+        safetensors::write_streamed(folder.join(&file), types, &notes, read)?;
+        files.extend(types.iter().map(|(name, _)| (name.clone(), json!(file))));
+    }
+    let index = json!({ "metadata": { "total_size": total }, "weight_map": files });
+    put(folder, "model.safetensors.index.json", &index)?;
+    // Readers prefer a single file of weights to an index.
+    if one.exists() {
+        std::fs::remove_file(&one).map_err(|e| atomic::failed(&one, e))?;
+    }
+    description.write(folder)
+}
+
+fn put(folder: &Path, name: &str, json: &Json) -> Result<()> {
+    atomic::write(&folder.join(name), &[format!("{json:#}\n").as_bytes()])
+}
+
+/// The files of a Hugging Face folder except the weights.
+pub(crate) struct Description(Vec<(&'static str, Json)>);
+
+impl Description {
+    /// Reads the description of a GGUF file whose weights are written as `dtype`.
+    pub(crate) fn of(source: &Path, dtype: DType) -> Result<Description> {
+        Description::new(&gguf::Model::open(source)?, source, dtype)
+    }
+
+    fn new(model: &gguf::Model, source: &Path, dtype: DType) -> Result<Description> {
+        describe(model, source, dtype).map(Description)
+    }
+
+    /// Writes the files.
+    pub(crate) fn write(&self, folder: &Path) -> Result<()> {
+        self.0.iter().try_for_each(|(name, json)| put(folder, name, json))
+    }
+}
+
+fn describe(model: &gguf::Model, source: &Path, dtype: DType) -> Result<Vec<(&'static str, Json)>> {
     if dtype.class() != Class::Float {
         return Err(Error::dtype(dtype, "weights are floats: f32, bf16 or f16"));
     }
-    let model = gguf::Model::open(source)?;
     let mut config = model.config()?;
     // Fails if this crate could not load the result.
     Config::from_json(&config).map_err(|e| atomic::failed(source, e))?;
@@ -63,20 +137,22 @@ pub fn to_folder(source: &Path, folder: &Path, dtype: DType) -> Result<()> {
         "eos_token": token("eos"),
         "chat_template": m.text("tokenizer.chat_template"),
     });
-    let tensors = model.names().into_iter().map(|name| {
-        let t = model.tensor(&name)?.to_dtype(dtype);
-        Ok((name, t.check()?.clone()))
-    });
-    let tensors = tensors.collect::<Result<Vec<(String, Tensor)>>>()?;
-    std::fs::create_dir_all(folder).map_err(|e| atomic::failed(folder, e))?;
-    let put =
-        |name: &str, json: &Json| atomic::write(&folder.join(name), &[format!("{json:#}\n").as_bytes()]);
-    let notes = [("format".to_string(), "pt".to_string())].into();
-    safetensors::write(folder.join("model.safetensors"), &tensors, &notes)?;
-    put("tokenizer.json", &tokenizer)?;
-    put("tokenizer_config.json", &tokenizer_config)?;
-    // Written last: a folder that has a configuration is complete.
-    put("config.json", &config)
+    let mut end: Vec<i64> = config["eos_token_id"].as_i64().into_iter().collect();
+    end.extend(m.integer("tokenizer.ggml.eot_token_id").filter(|id| !end.contains(id)));
+    let mut generation = serde_json::Map::new();
+    if let Some(id) = config["bos_token_id"].as_i64() {
+        generation.insert("bos_token_id".into(), json!(id));
+    }
+    if !end.is_empty() {
+        generation.insert("eos_token_id".into(), json!(end));
+    }
+    Ok(vec![
+        ("tokenizer.json", tokenizer),
+        ("tokenizer_config.json", tokenizer_config),
+        ("generation_config.json", Json::Object(generation)),
+        // Written last: a folder that has a configuration is complete.
+        ("config.json", config),
+    ])
 }
 
 /// Writes a Hugging Face folder as a GGUF file. Matrices keep their dtype; vectors become `f32`, as other

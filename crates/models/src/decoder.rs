@@ -225,7 +225,7 @@ impl Decoder {
 
     /// Copies a block of a cache. Both numbers are `[1, 1]`. Returns the number of copied positions.
     pub fn copy_block(&self, cache: &KvCache, from: &Tensor, to: &Tensor) -> Tensor {
-        let first = to.reshape([1]) * 0i64;
+        let first = Tensor::iota(DType::I64, [1], 0);
         let count = &first + BLOCK as i64;
         for cell in cache.keys.iter().chain(&cache.values) {
             // The number is clamped, because a plan with ops that may fail cannot write in place.

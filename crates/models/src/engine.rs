@@ -5,7 +5,7 @@
 
 use crate::constrain::Grammar;
 use crate::decoder::Decoder;
-use crate::sequence::{Event, Sequence};
+use crate::sequence::{Event, Sequence, Token};
 use crate::session::Session;
 use gradus_ir::{Error, Result};
 use gradus_nn::Sampling;
@@ -100,7 +100,7 @@ impl Engine {
         self.session.cached_tokens(0)
     }
 
-    /// Number of plans compiled for the current capacity.
+    /// Number of plans compiled for the current cache.
     pub fn plans(&self) -> usize {
         self.session.plans()
     }
@@ -123,6 +123,16 @@ impl Engine {
         options: &Options,
         mut each: impl FnMut(i64) -> Result<bool>,
     ) -> Result<Finish> {
+        self.generate_with(prompt, options, |token| each(token.id))
+    }
+
+    /// As [`generate`](Engine::generate), with the log-probabilities of tokens if they are requested.
+    pub fn generate_with(
+        &mut self,
+        prompt: &[i64],
+        options: &Options,
+        mut each: impl FnMut(&Token) -> Result<bool>,
+    ) -> Result<Finish> {
         let mut sequence = Sequence::new(&self.model.config, prompt, options)?;
         loop {
             if let Some(finish) = sequence.prepare() {
@@ -131,7 +141,7 @@ impl Engine {
             let logits = self.logits_after(sequence.text())?;
             match sequence.choose(&logits)? {
                 Event::Finished(finish) => return Ok(finish),
-                Event::Token(token) if !each(token.id)? => return Ok(Finish::Stop),
+                Event::Token(token) if !each(&token)? => return Ok(Finish::Stop),
                 Event::Token(_) => {}
                 Event::Failed(why) => return Err(Error::value("the text", why)),
             }

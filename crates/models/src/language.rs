@@ -2,6 +2,7 @@
 
 use crate::chat::{Message, Template};
 use crate::config::{Config, tokens};
+use crate::constrain::{Document, Grammar, Vocabulary};
 use crate::decoder::Decoder;
 use crate::engine::{Engine, Finish, Options};
 use crate::tokenizer::Tokenizer;
@@ -116,7 +117,12 @@ impl LanguageModel {
             let path = folder.join(name);
             if path.exists() { read_json(&path) } else { Ok(Json::Null) }
         };
-        config.end.extend(tokens(&optional("generation_config.json")?, "eos_token_id").map_err(failed)?);
+        let end = tokens(&optional("generation_config.json")?, "eos_token_id").map_err(failed)?;
+        end.into_iter().for_each(|id| {
+            if !config.end.contains(&id) {
+                config.end.push(id)
+            }
+        });
         let own = optional("tokenizer_config.json")?;
         let template = template_of(folder, &own)?;
         let decoder = Decoder::new(config, &Weights::of_folder(folder)?).map_err(failed)?;
@@ -144,6 +150,14 @@ impl LanguageModel {
             .map_err(|_| Error::value(what, "cannot be changed while other engines use the model"))?;
         change(&mut model.config);
         Ok(LanguageModel { engine: Engine::new(Arc::new(model)), tokenizer, template })
+    }
+
+    /// Makes the grammar of texts of JSON that are valid under a JSON schema.
+    pub fn json_schema(&self, schema: &[u8]) -> Result<Arc<Grammar>> {
+        let schema: Document = serde_json::from_slice(schema)
+            .map_err(|e| Error::value("the JSON schema", format!("is not valid JSON: {e}")))?;
+        let vocabulary = Vocabulary::new(&self.tokenizer, self.engine.model().config.vocabulary);
+        Grammar::json_schema(&schema, &Arc::new(vocabulary)).map(Arc::new)
     }
 
     /// Generates the text that follows a prompt. Calls `each` with every piece of text; generation stops if

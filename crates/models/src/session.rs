@@ -276,7 +276,7 @@ impl Session {
     /// Makes the next `count` positions of a slot writable.
     fn reserve(&mut self, slot: usize, count: usize) -> Result<()> {
         let begin = self.slots[slot].tokens.len();
-        if begin % BLOCK > 0 {
+        if !begin.is_multiple_of(BLOCK) {
             let column = begin / BLOCK;
             let block = self.slots[slot].blocks[column];
             if self.blocks.is_shared(block) {

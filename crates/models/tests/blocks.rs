@@ -16,7 +16,7 @@ use std::sync::Arc;
 fn model(name: &str, context: usize, cache: CacheKind) -> Arc<Decoder> {
     let mut json = Tiny::read(name).config;
     // GPT-2 has a name of its own for the context.
-    ["max_position_embeddings", "n_positions"].map(|key| json[key] = context.into());
+    ["max_position_embeddings", "n_positions"].iter().for_each(|key| json[*key] = context.into());
     json["head_dim"] = 32.into();
     let config = Config { cache, ..Config::from_json(&json).unwrap() };
     Arc::new(Decoder::new(config, &Weights::Random(Generator::new(3))).unwrap())

@@ -245,6 +245,46 @@ fn conversion_there_and_back_keeps_every_logit() {
 }
 
 #[test]
+fn large_models_are_converted_to_shards() {
+    let (tiny, folder) = (Tiny::read("mixtral"), Folder::new("to-shards"));
+    tiny.write(&folder.0);
+    let (file, back) = (folder.0.join("model.gguf"), folder.0.join("back"));
+    convert::to_gguf(&folder.0, &file).unwrap();
+    convert::to_folder(&file, &back, DType::F32).unwrap();
+    let all = Weights::of_folder(&back).unwrap();
+    let largest = all.names().iter().map(|n| 4 * all.shape(n).unwrap().numel() as u64).max().unwrap();
+    // Writes over the folder with a single file of weights.
+    convert::to_shards(&file, &back, DType::F32, largest as usize).unwrap();
+    let index = std::fs::read(back.join("model.safetensors.index.json")).unwrap();
+    let index: serde_json::Value = serde_json::from_slice(&index).unwrap();
+    let map = index["weight_map"].as_object().unwrap();
+    let shards: std::collections::BTreeSet<&str> = map.values().map(|v| v.as_str().unwrap()).collect();
+    assert!(shards.len() > 2 && !back.join("model.safetensors").exists(), "{shards:?}");
+    let count = shards.len();
+    for (i, shard) in shards.iter().enumerate() {
+        assert_eq!(*shard, format!("model-{:05}-of-{count:05}.safetensors", i + 1));
+        let reader = safetensors::Reader::open(back.join(shard)).unwrap();
+        let bytes: u64 =
+            reader.names().iter().map(|n| 4 * reader.aval(n).unwrap().shape.numel() as u64).sum();
+        assert!(bytes <= largest, "{shard}: {bytes}");
+        assert!(reader.names().iter().all(|n| map[n] == *shard));
+    }
+    let total: usize = all.names().iter().map(|n| 4 * all.shape(n).unwrap().numel()).sum();
+    assert_eq!(index["metadata"]["total_size"], total);
+    let sharded = Weights::of_folder(&back).unwrap();
+    assert_eq!(sharded.names(), all.names());
+    for name in all.names() {
+        let [a, b] = [&all, &sharded].map(|w| w.tensor(&name).unwrap().to_bytes().unwrap());
+        assert_eq!(a, b, "{name}");
+    }
+    let generation = std::fs::read(back.join("generation_config.json")).unwrap();
+    let generation: serde_json::Value = serde_json::from_slice(&generation).unwrap();
+    assert_eq!(generation["eos_token_id"], serde_json::json!([0]));
+    let mut model = LanguageModel::load(&back, Device::CPU).unwrap();
+    close(&model.engine.logits_after(&tiny.ids).unwrap(), &tiny.logits[tiny.ids.len() - 1], 2e-5, "shards");
+}
+
+#[test]
 fn random_weights_train() {
     let tiny = Tiny::read("qwen3");
     let config = Config::from_json(&tiny.config).unwrap();

@@ -1,7 +1,10 @@
 //! Tokenisers: round trips of bytes, pieces of complete characters, special tokens that text cannot forge.
 
+use crate::common::{Folder, Tiny};
+use gradus_models::LanguageModel;
 use gradus_models::chat::{Message, Template};
 use gradus_models::tokenizer::Tokenizer;
+use gradus_tensor::Device;
 use proptest::prelude::*;
 
 fn bytes() -> Tokenizer {
@@ -98,4 +101,42 @@ proptest! {
         let t = bytes();
         prop_assert_eq!(streamed(&t, &tokens).concat(), t.decode(&tokens).unwrap());
     }
+}
+
+#[test]
+fn long_conversations_lose_their_oldest_messages() {
+    let folder = Folder::new("long-chat");
+    Tiny::read("llama").write(&folder.0);
+    let model = LanguageModel::load(&folder.0, Device::CPU).unwrap();
+    let (template, tokenizer) = (model.template.as_ref().unwrap(), &model.tokenizer);
+    let all = [
+        ("system", "Be brief"),
+        ("user", "aaaa"),
+        ("assistant", "bb"),
+        ("user", "cccc"),
+        ("assistant", "dd"),
+        ("user", "eeee"),
+    ];
+    let some = |which: &[usize]| -> Vec<Message> {
+        which.iter().map(|i| Message::new(all[*i].0, all[*i].1)).collect()
+    };
+    let encode = |messages: &[Message]| template.encode(messages, tokenizer).unwrap();
+    let full = encode(&some(&[0, 1, 2, 3, 4, 5]));
+    let shorter = encode(&some(&[0, 3, 4, 5]));
+    let least = encode(&some(&[0, 5]));
+    for (most, right, kept) in [
+        (full.len(), &full, 6),
+        (full.len() - 1, &shorter, 4),
+        (shorter.len(), &shorter, 4),
+        (shorter.len() - 1, &least, 2),
+        (1, &least, 2),
+    ] {
+        let mut messages = some(&[0, 1, 2, 3, 4, 5]);
+        assert_eq!(template.encode_within(&mut messages, tokenizer, most).unwrap(), *right, "{most}");
+        assert_eq!(messages.len(), kept);
+    }
+    // The template, the system message, and the beginning of the first message of the user.
+    let count = template.instructions(&some(&[0, 1, 2, 3]), tokenizer).unwrap();
+    let begin = tokenizer.encode_trusted("<|turn|>system: Be brief<|end|><|turn|>user:").unwrap();
+    assert!(full.starts_with(&begin) && (begin.len()..=begin.len() + 1).contains(&count), "{count}");
 }

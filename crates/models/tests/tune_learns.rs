@@ -7,6 +7,7 @@ use gradus_models::engine::Options;
 use gradus_models::small::{Small, create};
 use gradus_models::tune::{Dpo, Example, Grpo, Lora, Pair, Ppo, Prompt, RewardModel, Rollout, Tuning};
 use gradus_tensor::Device;
+use std::path::Path;
 
 /// All sums of two digits.
 fn sums() -> Vec<(String, usize)> {
@@ -136,6 +137,26 @@ fn a_reward_model_ranks_answers_and_ppo_raises_its_score() {
     let accuracy = judge.accuracy(others).unwrap();
     eprintln!("reward model: loss {loss}, accuracy {accuracy}");
     assert!(accuracy >= 0.9, "{accuracy}");
+    // A saved model has the same scores: with all weights, and with an adapter and the weights of its base.
+    let examples: Vec<Example> = others.iter().map(|p| p.chosen.clone()).collect();
+    let (scores, saved) = (judge.score(&examples).unwrap(), folder.0.join("judge"));
+    judge.save(&folder.0, &saved).unwrap();
+    let again = |base: &Path| {
+        let base = LanguageModel::load(base, Device::CPU).unwrap();
+        RewardModel::load(base, &saved).and_then(|mut judge| judge.score(&examples))
+    };
+    assert_eq!(again(&saved).unwrap(), scores);
+    std::fs::remove_dir_all(&saved).unwrap();
+    let mut adapted = RewardModel::new(LanguageModel::load(&folder.0, Device::CPU).unwrap()).unwrap();
+    let lora = Tuning { lora: Some(Lora::default()), steps: 2, ..tuning.clone() };
+    adapted.tune(learned, &lora, |_| Ok(true)).unwrap();
+    adapted.save(&folder.0, &saved).unwrap();
+    assert!(!saved.join("config.json").exists());
+    let found = adapted.score(&examples).unwrap();
+    assert!(found != scores && found.iter().all(|s| *s != 0.0));
+    assert_eq!(again(&folder.0).unwrap(), found);
+    std::fs::write(saved.join("score.safetensors"), b"").unwrap();
+    assert!(again(&folder.0).unwrap_err().to_string().contains("score.safetensors"));
     let padded = |_: usize, text: &str| f64::from(u8::from(text.len() == 2 && text.starts_with('0')));
     let before = drawn(&mut model, &prompts, padded);
     let starts: Vec<Prompt> = prompts.iter().map(|p| model.prompt(p).unwrap()).collect();

@@ -30,23 +30,34 @@ pub(crate) struct Settings {
     top_p: f64,
     min_p: f64,
     repetition_penalty: f64,
+    frequency_penalty: f64,
+    presence_penalty: f64,
     seed: u64,
     stop: Vec<String>,
     keep: Option<usize>,
+    /// A JSON schema, as text.
+    json_schema: Option<String>,
 }
 
+/// A token, its log-probability, and the likeliest tokens with theirs.
+type GeneratedToken = (i64, f64, Vec<(i64, f64)>);
+
 impl Settings {
-    pub(crate) fn options(&self) -> Options {
+    pub(crate) fn options(&self, model: &LanguageModel) -> gradus::Result<Options> {
         let sampling = Sampling {
             temperature: self.temperature,
             top_k: self.top_k,
             top_p: self.top_p,
             min_p: self.min_p,
             repetition_penalty: self.repetition_penalty,
+            frequency_penalty: self.frequency_penalty,
+            presence_penalty: self.presence_penalty,
             ..Sampling::default()
         };
         let when_full = self.keep.map_or(WhenFull::Stop, |keep| WhenFull::Forget { keep });
-        Options { tokens: self.tokens, sampling, seed: self.seed, when_full, ..Options::default() }
+        let grammar = self.json_schema.as_ref().map(|s| model.json_schema(s.as_bytes())).transpose()?;
+        let (tokens, seed) = (self.tokens, self.seed);
+        Ok(Options { tokens, sampling, seed, when_full, grammar, ..Options::default() })
     }
 }
 
@@ -171,7 +182,7 @@ impl PyLanguageModel {
         settings: Settings,
         each: Option<Py<PyAny>>,
     ) -> PyResult<(String, String)> {
-        self.run(py, each, |m, hear| m.generate(&prompt, &settings.options(), &settings.stop, hear))
+        self.run(py, each, |m, hear| m.generate(&prompt, &settings.options(m)?, &settings.stop, hear))
     }
 
     /// Generates the answer to a conversation of roles and contents. Returns the answer and the reason why
@@ -185,7 +196,7 @@ impl PyLanguageModel {
     ) -> PyResult<(String, String)> {
         let messages: Vec<Message> =
             messages.into_iter().map(|(role, text)| Message::new(&role, text)).collect();
-        self.run(py, each, |m, hear| m.chat(&messages, &settings.options(), &settings.stop, hear))
+        self.run(py, each, |m, hear| m.chat(&messages, &settings.options(m)?, &settings.stop, hear))
     }
 
     fn encode(&self, text: &str) -> PyResult<Vec<i64>> {
@@ -196,17 +207,22 @@ impl PyLanguageModel {
         raise(self.lock().tokenizer.decode(&tokens))
     }
 
-    /// Generates tokens after others. Returns the new tokens and the reason why generation ended.
+    /// Generates tokens after others. Returns the new tokens, each with its log-probability and those of the
+    /// `log_probabilities` likeliest tokens, and the reason why generation ended.
+    #[pyo3(signature = (tokens, settings, log_probabilities=None))]
     fn generate_tokens(
         &self,
         py: Python<'_>,
         tokens: Vec<i64>,
         settings: Settings,
-    ) -> PyResult<(Vec<i64>, String)> {
+        log_probabilities: Option<usize>,
+    ) -> PyResult<(Vec<GeneratedToken>, String)> {
         let mut new = Vec::new();
         let finish = py.detach(|| {
-            self.lock().engine.generate(&tokens, &settings.options(), |token| {
-                new.push(token);
+            let mut model = self.lock();
+            let options = Options { log_probabilities, ..settings.options(&model)? };
+            model.engine.generate_with(&tokens, &options, |token| {
+                new.push((token.id, token.log_probability, token.top.clone()));
                 Ok(true)
             })
         });

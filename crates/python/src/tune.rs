@@ -194,7 +194,7 @@ pub(crate) fn _reinforce(
     raise(py.detach(|| {
         let mut model = model.lock();
         let prompts = prompts(&model, &start)?;
-        let (tuning, sampling) = (settings.tuning()?, sampling.options());
+        let (tuning, sampling) = (settings.tuning()?, sampling.options(&model)?);
         let (tokens, sampling) = (sampling.tokens, sampling.sampling);
         let PolicySettings { group, epochs, ratio, kl, scaled, value_clip, value, discount, lambda } = policy;
         let own = |r: &[Rollout]| reward_of(&reward, r);
@@ -266,12 +266,22 @@ pub(crate) struct PyRewardModel(Mutex<RewardModel>);
 #[pymethods]
 impl PyRewardModel {
     #[new]
-    #[pyo3(signature = (path, device=None, f32=false))]
-    fn new(py: Python<'_>, path: PathBuf, device: Option<&Bound<'_, PyAny>>, f32: bool) -> PyResult<Self> {
+    #[pyo3(signature = (path, device=None, f32=false, saved=None))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        device: Option<&Bound<'_, PyAny>>,
+        f32: bool,
+        saved: Option<PathBuf>,
+    ) -> PyResult<Self> {
         let device = parse(device)?.unwrap_or(Device::CPU);
         let model = raise(py.detach(|| {
             let load = if f32 { LanguageModel::load_f32 } else { LanguageModel::load };
-            RewardModel::new(load(path, device)?)
+            let model = load(path, device)?;
+            match &saved {
+                None => RewardModel::new(model),
+                Some(folder) => RewardModel::load(model, folder),
+            }
         }))?;
         Ok(PyRewardModel(Mutex::new(model)))
     }
@@ -289,6 +299,11 @@ impl PyRewardModel {
             let pairs = pairs(&model.model, &data)?;
             model.tune(&pairs, &settings.tuning()?, |p| report(each.as_ref(), p))
         }))
+    }
+
+    /// Saves the adapter, or all weights, and the map to scores. `source` is the path of the model.
+    fn save(&self, py: Python<'_>, source: PathBuf, folder: PathBuf) -> PyResult<()> {
+        raise(py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).save(&source, &folder)))
     }
 
     /// Scores answers to prompts.

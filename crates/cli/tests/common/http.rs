@@ -14,8 +14,13 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn new(args: &[&str]) -> Served {
+        Served::at(0, args)
+    }
+
+    /// As [`Served::new`], on this port unless it is 0.
+    pub(crate) fn at(port: u16, args: &[&str]) -> Served {
         let mut process = Command::new(env!("CARGO_BIN_EXE_gradus"))
-            .args([&["serve", "--port", "0"], args].concat())
+            .args([&["serve", "--port", &port.to_string()], args].concat())
             .env_remove("GRADUS_SERVE_KEY")
             .stdout(Stdio::piped())
             .spawn()

@@ -1,18 +1,25 @@
 //! A reward model, learned from preferences: a decoder with a linear map from its last hidden state to a
 //! score.
 
+use super::adapter::{load_adapter, save_adapter};
 use super::example::{Example, Pair};
 use super::pack::{Row, tensors};
 use super::preference::PairRows;
+use super::save::save;
 use super::{Progress, Tuning, objective};
 use crate::decoder::{Decoder, Packed};
 use crate::language::LanguageModel;
 use gradus_ir::{DType, Error, Result};
-use gradus_nn::{Forward, Linear, Module, Param, compile_training};
+use gradus_nn::file::{atomic, safetensors};
+use gradus_nn::{Forward, Linear, Module, Param, Part, compile_training};
 use gradus_tensor::{Compiled, Device, Tensor, compile};
+use std::path::Path;
 
 /// Number of texts scored at once.
 const BATCH: usize = 16;
+
+/// The file of the map to scores, and the name of its tensor.
+const HEAD: (&str, &str) = ("score.safetensors", "score.weight");
 
 /// A language model that scores answers.
 pub struct RewardModel {
@@ -52,6 +59,40 @@ impl RewardModel {
         let (width, device) = (decoder.config.width, decoder.device());
         let weight = Param::new(&Tensor::zeros([1, width]).to(device));
         Ok(RewardModel { model, head: Linear { weight, bias: None }, plans: Vec::new() })
+    }
+
+    /// Saves the model in a folder: its adapter, or all weights if it has no adapter and they are not
+    /// quantised, and the map to scores. `source` is the file or folder that the model was loaded from.
+    pub fn save(&self, source: &Path, folder: &Path) -> Result<()> {
+        let decoder = self.model.engine.model();
+        let quantized =
+            |(_, part): &(String, Part)| matches!(part, Part::Buffer(t) if t.dtype() == DType::U8);
+        if decoder.lora_slots().iter().any(|(_, slot)| slot.get().is_some()) {
+            save_adapter(decoder, folder, source.to_str())?;
+        } else if !decoder.parts().iter().any(quantized) {
+            save(decoder, source, folder)?;
+        }
+        std::fs::create_dir_all(folder).map_err(|e| atomic::failed(folder, e))?;
+        let weight = self.head.weight.data_().detach().to(Device::CPU).check()?.clone();
+        safetensors::write(folder.join(HEAD.0), &[(HEAD.1.to_string(), weight)], &Default::default())
+    }
+
+    /// Loads a model that [`save`](RewardModel::save) has written. `model` is the one that was trained; if
+    /// the folder has a `config.json`, it has all weights, and `model` is loaded from it.
+    pub fn load(model: LanguageModel, folder: &Path) -> Result<RewardModel> {
+        let mut loaded = RewardModel::new(model)?;
+        if folder.join("adapter_config.json").exists() {
+            load_adapter(loaded.model.engine.model(), folder)?;
+            loaded.model.renew();
+        }
+        let file = safetensors::Reader::open(folder.join(HEAD.0))?;
+        let (weight, own) = (file.tensor(HEAD.1)?, &loaded.head.weight);
+        if (weight.dtype(), weight.shape()) != (own.dtype(), own.shape()) {
+            let why = format!("has scores of shape {}; the model needs {}", weight.shape(), own.shape());
+            return Err(file.failed(why));
+        }
+        loaded.head.weight = Param::new(&weight.to(own.device()));
+        Ok(loaded)
     }
 
     /// Trains the scores on pairs, so that the chosen answer of each pair gets the higher score. Returns the

@@ -1,7 +1,7 @@
 //! Saves a tuned model as a Hugging Face folder.
 
 use super::adapter::is_adapter;
-use crate::convert;
+use crate::convert::Description;
 use crate::decoder::Decoder;
 use crate::weights::Weights;
 use gradus_ir::{DType, Result};
@@ -67,7 +67,8 @@ pub fn save(model: &Decoder, source: &Path, folder: &Path) -> Result<()> {
         }
         return Ok(());
     }
-    convert::to_folder(source, folder, DType::F32)?;
+    let description = Description::of(source, DType::F32)?;
     let notes = [("format".to_string(), "pt".to_string())].into();
-    safetensors::write(folder.join("model.safetensors"), &tensors, &notes)
+    safetensors::write(folder.join("model.safetensors"), &tensors, &notes)?;
+    description.write(folder)
 }
