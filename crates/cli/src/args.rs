@@ -502,6 +502,9 @@ pub(crate) struct ExplainArgs {
     /// Write the times of the plan's steps to a trace file for Perfetto
     #[arg(long, value_name = "OUT")]
     pub(crate) profile: Option<PathBuf>,
+    /// Also measure the device's peak rates, and print the time of each step and its share of them
+    #[arg(long, conflicts_with_all = ["json", "kernels", "asm", "core"])]
+    pub(crate) measure: bool,
 }
 
 #[derive(Args, Debug)]

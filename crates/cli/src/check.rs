@@ -29,6 +29,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     let mut random = Random(Generator::new(args.seed));
     let mut ready = args.given.ready_in(&opened, &wanted, DType::F64, true)?;
     random.fill(program, &wanted, &mut ready)?;
+    open::note_single_step(program, &ready, terminal)?;
     let equations = program.equations.len();
     // Differences are inaccurate unless fixpoints have converged.
     ready.settings.tolerance.get_or_insert(CONVERGED);
@@ -301,8 +302,14 @@ fn checked_names(program: &Program, name: &Name, gradient: &Name, ready: &Ready)
             _ => (0, false),
         };
         let read = tensor(gradient, &with(Index::Time(time.clone(), by)));
-        // A term of a state counts only while the condition of its time holds.
-        let condition = program.bounded.get(&time).filter(|_| by == 1);
+        // A term of a state counts only while the condition of its time holds, unless the state is that of a gradient,
+        // whose lines have no condition.
+        let own = || d.equations.iter().map(|i| &program.equations[*i]);
+        let holds = |go: &Name| {
+            let ahead = own().filter(|e| e.target.places[axis].index == Index::Time(time.clone(), 1));
+            ahead.into_iter().any(|e| e.reads().iter().any(|r| r.name == *go))
+        };
+        let condition = program.bounded.get(&time).filter(|(go, _)| by == 1 && holds(go));
         let read = match condition {
             Some((go, _)) => {
                 let go = tensor(go, &[Index::Time(time.clone(), 0)]);

@@ -94,9 +94,26 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
             let equations: Vec<Value> = lines.iter().map(Line::json).collect();
             writeln!(terminal.out, "{}", json!({"equations": equations, "program": whole.json()}))?;
         }
-        false => write!(terminal.out, "{}", text(&lines, &whole))?,
+        false => write!(terminal.out, "{}{}", text(&lines, &whole), of_device(args, &lowered, &inputs)?)?,
     }
     Ok(())
+}
+
+/// Describes how the device runs the program: the dispatches and host steps of a GPU, and with `--measure` the time of each
+/// step compared with the peak rates.
+fn of_device(args: &ExplainArgs, lowered: &Lowered, inputs: &BTreeMap<Name, Tensor>) -> Done<String> {
+    let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
+    let compiled = lowered.compiled()?;
+    let mut text = String::new();
+    if !compiled.device().is_cpu() {
+        let _ = write!(text, "\non {}: {}", compiled.device(), compiled.explain());
+    }
+    if args.measure {
+        // Warms the caches before the times are measured.
+        fastest(&compiled, &ins)?;
+        let _ = write!(text, "\n{}", compiled.profile(&ins)?);
+    }
+    Ok(text)
 }
 
 /// Returns true if a graph has a loop whose number of rounds depends on values.

@@ -1,6 +1,7 @@
 //! Reads programs and their imports, from files and from standard input.
 
 use crate::args::InputArgs;
+use crate::inputs::{Ready, avals};
 use crate::{Done, Failure, Terminal};
 use gradus::files;
 use gradus::lang::{Diagnostic, Faults, Loader, Program, Source, Unsound};
@@ -92,4 +93,13 @@ pub(crate) fn warn(program: &Program, warnings: &[Diagnostic], terminal: &mut Te
         let all = Faults { sources: program.sources.clone(), faults: warnings.to_vec() };
         let _ = writeln!(terminal.err, "{}", all.render(terminal.colour));
     }
+}
+
+/// Prints a note if nothing gives the number of steps, so that a state takes one.
+pub(crate) fn note_single_step(program: &Program, ready: &Ready, terminal: &mut Terminal<'_>) -> Done {
+    if let Some(state) = program.single_step(&avals(&ready.inputs), &ready.settings) {
+        let what = format!("the number of steps of `{state}` is not given, so it takes one");
+        writeln!(terminal.err, "note: {what}; --steps sets the number")?;
+    }
+    Ok(())
 }

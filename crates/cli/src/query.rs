@@ -21,6 +21,7 @@ pub(crate) fn run(args: &QueryArgs, terminal: &mut Terminal<'_>) -> Done {
     let (name, parts) = parse(&opened.program, &args.query)?;
     let wanted = [name.clone()];
     let ready = args.given.ready(&opened, &wanted)?;
+    open::note_single_step(&opened.program, &ready, terminal)?;
     let symbols = opened.program.symbols(&ready.settings);
     let parts = resolve_symbols(&args.query, &name, parts, &symbols)?;
     if let Some(answer) = by_facts(&opened.program, &name, &parts, &ready)? {

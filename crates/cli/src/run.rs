@@ -1,7 +1,7 @@
 //! `gradus run`: computes the values of a program, prints them, and writes files.
 
 use crate::args::{InputArgs, RunArgs};
-use crate::inputs::{Ready, avals};
+use crate::inputs::Ready;
 use crate::open::Opened;
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::files::{self, json, tokens::Tokens};
@@ -49,13 +49,7 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
         .filter(|n| !listed.contains_key(*n) || written(n))
         .cloned()
         .collect();
-    let types = avals(&ready.inputs);
-    if let Some(state) = program.single_step(&types, &ready.settings) {
-        writeln!(
-            terminal.err,
-            "note: the number of steps of `{state}` is not given, so it takes one; --steps sets the number"
-        )?;
-    }
+    open::note_single_step(program, &ready, terminal)?;
     let mut values = program.run(&ready.inputs, &ready.settings, &computed)?;
     for (name, t) in &ready.inputs {
         values.entry(name.clone()).or_insert_with(|| t.clone());

@@ -85,6 +85,31 @@ fn programs_run_on_a_gpu() {
     }
 }
 
+/// The text names each dispatch and host step with its bytes, and with `--measure` their times and the peak rates.
+#[test]
+fn explain_shows_what_a_gpu_runs() {
+    let program = "A[i,j] = const([[4, 1], [1, 3]])\nL[i,j] = cholesky(A[i,j])\nY[i] = tanh(L[i,j] A[j,k])";
+    let on_cpu = output(program, &["explain", "-", "--measure"]);
+    assert!(!on_cpu.contains("dispatch") && on_cpu.contains("peak rates: "), "{on_cpu}");
+    if !has_gpu() {
+        return;
+    }
+    let text = output(program, &["explain", "-", "--device", "wgpu"]);
+    let (costs, commands) = text.split_once("\non wgpu:0: ").expect("a description of the commands");
+    assert!(costs.contains("the program as one plan") && !costs.contains("dispatch"), "{text}");
+    assert!(commands.contains(" dispatches of ") && commands.contains(", 1 host steps, arena of "), "{text}");
+    assert!(
+        commands.contains(": host: there is no kernel for cholesky (reads 16 B, uploads 16 B)"),
+        "{text}"
+    );
+    let dispatch = |line: &&str| line.contains(": dispatch of kernel ") && line.ends_with(" B");
+    assert!(commands.lines().filter(dispatch).count() >= 1, "{text}");
+    assert!(!commands.contains("peak rates: "), "{text}");
+    let measured = output(program, &["explain", "-", "--device", "wgpu", "--measure"]);
+    let (_, report) = measured.split_once("; peak rates: ").expect("a report");
+    assert!(report.contains("FLOP/s") && report.contains("cholesky"), "{measured}");
+}
+
 #[test]
 fn check_compares_a_gpu_with_the_cpu() {
     if !has_gpu() {

@@ -36,6 +36,49 @@ fn check_does_not_use_the_axes_of_the_program() {
     }
 }
 
+/// Steps of differences do not move the end of a time that ends by a condition. Gradients of such a program have states of
+/// their own, which run backwards and do not end.
+#[test]
+fn check_holds_the_number_of_steps() {
+    let newton = "axis t = 100 while Go\nX[*0] = 1\nGo[*t] = abs(X[*t] * X[*t] - 2) > 1e-12\n\
+        X[*t+1] = X[*t] / 2 + 1 / X[*t]\nRoot = X[*-1]";
+    let doubled = "axis t = 6 while Go\nA = const(3.0)\nX[*0] = A\nGo[*t] = X[*t] < 20\nX[*t+1] = 2 X[*t]\n\
+        Loss = X[*-1] X[*-1]";
+    let printed = output(doubled, &["grad", "-"]);
+    for (text, args) in [
+        (newton, &["check", "-"][..]),
+        (doubled, &["check", "-"]),
+        (&printed, &["check", "-", "--loss", "Grad_A"]),
+    ] {
+        let text = output(text, args);
+        let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad")).collect();
+        assert!(rows.len() >= 2 && rows.iter().all(|r| r.ends_with("  ok")), "{text}");
+    }
+}
+
+/// A size that only `index(i)` has is not that of the axis it reads.
+#[test]
+fn check_reads_positions_as_the_run_does() {
+    let text = "axis i = 2\nA[k] = const([1,10,100,1000])\nG[i] = A[index(i)]\nLoss = G[i] G[i]";
+    let found = output(text, &["check", "-"]);
+    assert!(found.lines().filter(|l| l.ends_with("  ok")).count() >= 2, "{found}");
+}
+
+/// If nothing gives the number of steps, every command that runs a program says that it takes one.
+#[test]
+fn one_step_is_noted() {
+    let text = "X[*0] = 1\nX[*t+1] = 2 X[*t]\nLoss = X[*-1] X[*-1]";
+    for args in [&["run", "-"][..], &["check", "-"], &["query", "-", "Loss"]] {
+        let done = gradus_with(text, args);
+        assert_eq!(done.code, 0, "{}", done.err);
+        assert!(
+            done.err.contains("the number of steps of `X` is not given, so it takes one"),
+            "{args:?}: {}",
+            done.err
+        );
+    }
+}
+
 #[test]
 fn check_takes_many_gradients_together() {
     let chain = |special: &str| {

@@ -1,9 +1,11 @@
 //! Writes programs as JSON and reads them, so that a web page can run a program without the compiler.
 //! `crates/web/PROTOCOL.md` describes the format. Constants are stored separately, as literals. Reading checks all numbers.
+//! A native file also has the constants, a checksum, and a hash of the limits for which the program was compiled.
 
+use crate::limits::Limits;
 use crate::program::{Check, Command, GpuProgram, Memory, Module, Word};
 use gradus_compile::{Buffer, BufferLocation};
-use gradus_ir::{DType, Error, Literal, Result};
+use gradus_ir::{Aval, DType, Error, Literal, Result, Shape};
 use serde_json::{Value, json};
 
 /// The version of the format.
@@ -52,6 +54,61 @@ impl GpuProgram {
         };
         program.verify()?;
         Ok(program)
+    }
+
+    /// Converts the program, which was compiled for `limits`, to the content of a file: a line of JSON with version, hash and
+    /// checksum, a line with the program, and the bytes of the constants.
+    pub fn to_bytes(&self, limits: &Limits) -> Result<Vec<u8>> {
+        if let Some(Command::Host { why, .. }) =
+            self.commands.iter().find(|c| matches!(c, Command::Host { .. }))
+        {
+            let why = format!("has a host step ({why}); only programs without host steps can be saved");
+            return Err(Error::value("a program", why));
+        }
+        let (program, constants) = self.to_json();
+        let types: Vec<Value> =
+            constants.iter().map(|c| json!([c.dtype().name(), c.shape().to_vec()])).collect();
+        let mut body = json!({"program": program, "constants": types}).to_string().into_bytes();
+        body.push(b'\n');
+        constants.iter().for_each(|c| body.extend(c.to_bytes()));
+        let header =
+            json!({"version": VERSION, "limits": limits.hash(), "checksum": format!("{:016x}", hash(&body))});
+        Ok([format!("{header}\n").into_bytes(), body].concat())
+    }
+
+    /// Reads a file that [`to_bytes`](GpuProgram::to_bytes) wrote. Rejects damaged files, other versions, and programs that
+    /// were compiled for other limits.
+    pub fn from_bytes(bytes: &[u8], limits: &Limits) -> Result<GpuProgram> {
+        let (header, body) = line(bytes)?;
+        let version = number(&header["version"], "version")?;
+        if version != VERSION {
+            return Err(wrong(format!("has version {version}; this build reads version {VERSION}")));
+        }
+        if text(&header["checksum"], "checksum")? != format!("{:016x}", hash(body)) {
+            return Err(wrong("is damaged: its checksum does not match; save the program again"));
+        }
+        if text(&header["limits"], "limits")? != limits.hash() {
+            return Err(wrong(
+                "was compiled for a device with other limits; compile the program for this device",
+            ));
+        }
+        let (content, mut rest) = line(body)?;
+        let constants = list(&content, "constants", |c| {
+            let dtype = dtype(&c[0])?;
+            let extents = c[1].as_array().ok_or_else(|| wrong("has a constant without a shape"))?;
+            let extents = extents.iter().map(index).collect::<Result<Vec<usize>>>()?;
+            Ok(Aval::new(dtype, Shape::from(extents)))
+        })?;
+        let take = |aval: Aval| {
+            let size = aval.shape.iter().try_fold(aval.dtype.size(), |n, extent| n.checked_mul(*extent));
+            let (own, after) = size
+                .and_then(|size| rest.split_at_checked(size))
+                .ok_or_else(|| wrong("lacks bytes of a constant"))?;
+            rest = after;
+            Literal::from_bytes(&aval, own)
+        };
+        let constants = constants.into_iter().map(take).collect::<Result<Vec<Literal>>>()?;
+        GpuProgram::from_json(&content["program"], &constants)
     }
 
     /// Returns an error if a number of a buffer, of a module or of bytes is out of range.
@@ -127,6 +184,31 @@ impl GpuProgram {
     }
 }
 
+impl Limits {
+    /// Returns a hash of all limits, as text.
+    fn hash(&self) -> String {
+        format!("{:016x}", hash(format!("{self:?}").as_bytes()))
+    }
+}
+
+/// Returns the FNV-1a hash of bytes, which is the same in every build.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Splits the first line, which is JSON, from the rest.
+fn line(bytes: &[u8]) -> Result<(Value, &[u8])> {
+    let end = bytes.iter().position(|b| *b == b'\n').ok_or_else(|| wrong("has no line of JSON"))?;
+    let value =
+        serde_json::from_slice(&bytes[..end]).map_err(|e| wrong(format!("is not valid JSON: {e}")))?;
+    Ok((value, &bytes[end + 1..]))
+}
+
+fn dtype(value: &Value) -> Result<DType> {
+    let name = text(value, "dtype")?;
+    DType::parse(&name).ok_or_else(|| wrong(format!("has the unknown dtype `{name}`")))
+}
+
 fn wrong(why: impl Into<String>) -> Error {
     Error::value("a saved program", why.into())
 }
@@ -145,8 +227,7 @@ fn buffer_json(buffer: &Buffer, constants: &mut Vec<Literal>) -> Value {
 }
 
 fn buffer(value: &Value, constants: &[Literal]) -> Result<Buffer> {
-    let name = text(&value["dtype"], "dtype")?;
-    let dtype = DType::parse(&name).ok_or_else(|| wrong(format!("has the unknown dtype `{name}`")))?;
+    let dtype = dtype(&value["dtype"])?;
     let at = index(&value["place"][1])?;
     let location = match value["place"][0].as_str() {
         Some("input") => BufferLocation::Input(at),

@@ -31,6 +31,33 @@ fn a_saved_program_can_be_read() {
 }
 
 #[test]
+fn a_file_can_be_read_by_a_device_with_the_same_limits() {
+    let (value, constants) = saved();
+    let program = GpuProgram::from_json(&value, &constants).expect("a program");
+    let bytes = program.to_bytes(&Limits::WEBGPU).expect("a file");
+    let read = GpuProgram::from_bytes(&bytes, &Limits::WEBGPU).expect("the program");
+    assert_eq!(read.to_json(), (value, constants));
+    let refused = |bytes: &[u8], limits: &Limits| {
+        GpuProgram::from_bytes(bytes, limits).expect_err("an error").to_string()
+    };
+    let other = Limits { shared: 32 << 10, ..Limits::WEBGPU };
+    assert!(refused(&bytes, &other).contains("compiled for a device with other limits"));
+    // Any changed or missing byte of the program and its constants.
+    let start = bytes.iter().position(|b| *b == b'\n').expect("a header") + 1;
+    for at in (start..bytes.len()).step_by(97).chain([bytes.len() - 1]) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        assert!(refused(&damaged, &Limits::WEBGPU).contains("is damaged"), "byte {at}");
+    }
+    assert!(refused(&bytes[..bytes.len() - 1], &Limits::WEBGPU).contains("is damaged"));
+    assert!(refused(&bytes[..start / 2], &Limits::WEBGPU).contains("has no line of JSON"));
+    assert!(refused(b"[1, 2\n", &Limits::WEBGPU).contains("is not valid JSON"));
+    let text = String::from_utf8_lossy(&bytes[..start]).replace("\"version\":1", "\"version\":2");
+    let later = [text.as_bytes(), &bytes[start..]].concat();
+    assert!(refused(&later, &Limits::WEBGPU).contains("has version 2; this build reads version 1"));
+}
+
+#[test]
 fn changed_programs_are_refused() {
     let (value, constants) = saved();
     let changes: [(&str, Value, &str); 14] = [

@@ -69,3 +69,35 @@ fn what_somebody_laid_out_stays() {
     assert_eq!(formatted("# only words"), "# only words\n");
     assert!(format(&Source::new("test", "Y = (")).is_err());
 }
+
+/// Between brackets, parentheses distinguish a number of the program from an index.
+#[test]
+fn positions_keep_their_meaning() {
+    let start = "param k = 2\na = 1\nA[i] = const([1, 10, 100, 1000])\n";
+    for (line, shown, expected) in [
+        ("Y = A[(a)]", "Y = A[(a)]", 10.0),
+        ("Y = A[(a)+1]", "Y = A[(a)+1]", 100.0),
+        ("Y = A[(a)-1]", "Y = A[(a)-1]", 1.0),
+        ("Y = A[(k)]", "Y = A[(k)]", 100.0),
+        ("Y = A[(k) + 1]", "Y = A[(k)+1]", 1000.0),
+        ("Y = A[2*k-1]", "Y = A[2*k-1]", 1000.0),
+        ("Y = A[1-2]", "Y = A[1-2]", 0.0),
+        ("Y = A[j+k]", "Y = A[j+k]", 1100.0),
+        ("Y = A[a]", "Y = A[a]", 1111.0),
+    ] {
+        let text = format!("{start}{line}\n");
+        let run = |text: &str| {
+            let program = Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{text}\n{f}"));
+            let values = program.run(&Default::default(), &Default::default(), &["Y".into()]);
+            values.unwrap_or_else(|f| panic!("{text}\n{f}"))["Y"].item::<f32>().unwrap()
+        };
+        let after = formatted(&text);
+        assert!(after.ends_with(&format!("{shown}\n")), "{after}");
+        let program = Program::parse(Source::new("test", &text)).unwrap();
+        for text in [text, after, program.open_text(), program.core()] {
+            let lines: String =
+                text.lines().filter(|l| !l.starts_with('#')).map(|l| format!("{l}\n")).collect();
+            assert_eq!(run(&lines), expected, "{lines}");
+        }
+    }
+}

@@ -440,6 +440,32 @@ fn symbols_are_arguments() {
     );
 }
 
+/// Indices that are compared have the same symbols, numbered in order of first appearance.
+#[test]
+fn compared_indices_share_their_symbols() {
+    let text = "Likes(\"ann\",\"beer\")\nLikes(\"bob\",\"bob\")\nOld(\"cid\")\nEq(x,y) = Likes(x,y) (x == y)\n\
+        Ne(x,y) = Likes(x,y) (x != y)\nBefore(x,y) = Likes(x,y) (x < y)\nMost(x) = Old(y) Likes(x,z) (x < y)\n\
+        Count = 1 when Likes(x,y) && x == y\n";
+    let symbols = load(text).symbols(&settings(true));
+    let names: Vec<&str> = symbols.of("Eq", 1).unwrap().iter().map(|s| &**s).collect();
+    assert_eq!(names, ["ann", "beer", "bob", "cid"]);
+    for (name, tuples) in [("Eq", &[2u32, 2][..]), ("Ne", &[0, 1]), ("Before", &[0, 1]), ("Most", &[0, 2])] {
+        assert_eq!(facts(text, name, &settings(true)).tuples, tuples, "{name}");
+        let dense = run(text, name, &settings(false)).to_dtype(DType::F64).to_vec::<f64>().unwrap();
+        let at =
+            if name == "Most" { [tuples[0], tuples[1]].to_vec() } else { vec![tuples[0] * 4 + tuples[1]] };
+        let expected: Vec<f64> = (0..dense.len()).map(|i| f64::from(at.contains(&(i as u32)))).collect();
+        assert_eq!(dense, expected, "{name}");
+    }
+    for sparse in [true, false] {
+        assert_eq!(run(text, "Count", &settings(sparse)).item::<f64>().unwrap(), 1.0);
+    }
+    // Comparisons leave the sizes of integers as they are.
+    let sizes = "axis x = 2\naxis y = 5\nP(x,y) = A(x) B(y) (x < y)\nA(1)\nB(4)\nB(1)\nN[x] = P(x,y)";
+    assert_eq!(facts(sizes, "P", &settings(true)).tuples, [1, 4]);
+    assert_eq!(run(sizes, "N", &settings(true)).to_vec::<f64>().unwrap(), [0.0, 1.0]);
+}
+
 #[test]
 fn tables_give_relations() {
     let text = "Parent(x,y) = table(\"family.tsv\", header=true)\nAnc(x,y) = Parent(x,y)\n\
@@ -455,6 +481,8 @@ fn tables_give_relations() {
     }
     let mixed = Table::from_cells(["1", "a", "b", "c"].into_iter(), 2).unwrap_err();
     assert!(mixed.contains("column 1 has the symbol `b` and the integer 1"), "{mixed}");
+    let fractions = Table::from_cells(["a", "0", "b", "2.5"].into_iter(), 2).unwrap_err();
+    assert!(fractions.contains("column 2 has the number 2.5"), "{fractions}");
 }
 
 /// Memory and time are proportional to the facts: a dense tensor of this relation would be refused.

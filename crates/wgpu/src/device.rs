@@ -31,6 +31,20 @@ impl Gpu {
         Ok(Arc::new(Loaded::new(&self.context, &*self.host, program, None, (text, cells))?))
     }
 
+    /// Compiles a graph for this device, as the content of a file for [`load_saved`](Gpu::load_saved). Returns an error if a
+    /// step has no kernel.
+    pub fn save(&self, graph: &Graph) -> Result<Vec<u8>> {
+        let limits = &self.context.limits;
+        let plan = compile_with(graph, &[], &self.profile)?;
+        translate(&plan, limits, Dialect::Wgsl, Text::Special)?.to_bytes(limits)
+    }
+
+    /// Prepares a program that [`save`](Gpu::save) wrote. Returns an error if the file is damaged, or if the program was
+    /// compiled for a device with other limits.
+    pub fn load_saved(&self, bytes: &[u8]) -> Result<Arc<dyn Executable>> {
+        self.load(GpuProgram::from_bytes(bytes, &self.context.limits)?, Text::Special)
+    }
+
     /// Returns the limits of the device's kernels.
     pub fn limits(&self) -> &gradus_gpu::Limits {
         &self.context.limits

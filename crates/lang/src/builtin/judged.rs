@@ -39,6 +39,15 @@ pub(crate) struct Verdict {
     pub(crate) verdict: Tensor,
 }
 
+/// The time step in which numbers are computed.
+#[derive(Clone, Debug)]
+pub(crate) enum AtStep {
+    /// The current step.
+    Now(Tensor),
+    /// All steps at once: this axis has them, if there is one.
+    Axis(Name),
+}
+
 /// The positions of one index entry, along an axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Positions {
@@ -50,7 +59,7 @@ pub(crate) struct Positions {
     pub(crate) strict: bool,
     pub(crate) span: Span,
     /// The time step in which the positions are computed.
-    pub(crate) step: Option<Tensor>,
+    pub(crate) step: Option<AtStep>,
 }
 
 impl Positions {

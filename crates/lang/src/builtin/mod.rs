@@ -15,7 +15,7 @@ pub(crate) mod written;
 
 pub(crate) use apply::Around;
 pub(crate) use branch::{Mixes, choice, is_of_numbers};
-pub(crate) use judged::{Counts, Positions, RuntimeCheck, Verdict};
+pub(crate) use judged::{AtStep, Counts, Positions, RuntimeCheck, Verdict};
 pub(crate) use leaves::{differentiated, laid_out, leaves, own_names};
 pub(crate) use param::{Param, Takes, literal};
 pub(crate) use settings::{Setting, Settings};
@@ -24,8 +24,8 @@ use crate::program::Program;
 use crate::syntax::ast::{Call, Expr, Function, Kind, Name};
 use crate::syntax::indices::{keys, occurrences};
 use crate::syntax::limit::MAX_GRADS;
-use gradus_ir::DType;
 use gradus_ir::ops::pointwise::{self, Pointwise};
+use gradus_ir::{Class, DType};
 use gradus_tensor::Tensor;
 use param::{Is, Key, Keys, Params, flag, optional};
 use std::collections::HashMap;
@@ -338,6 +338,7 @@ impl Callee {
         &self,
         at: usize,
         takes: Option<Takes>,
+        class: Class,
         given: &[(Name, Setting)],
     ) -> Option<RuntimeCheck> {
         let Base::Table(b) = &self.base else { return None };
@@ -345,7 +346,8 @@ impl Callee {
         match (takes, classes) {
             _ if self.order > 0 => None,
             (_, Some((_, Setting::Number(n)))) if at == 0 => Some(RuntimeCheck::Class(*n as usize)),
-            (Some(Takes::Ids), _) => Some(RuntimeCheck::Whole),
+            // The op itself reports integers out of range.
+            (Some(Takes::Ids), _) if class == Class::Float => Some(RuntimeCheck::Whole),
             _ => None,
         }
     }

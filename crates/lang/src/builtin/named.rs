@@ -116,6 +116,11 @@ impl Named {
         self.position(axis).map(|p| self.tensor.dim(p as isize))
     }
 
+    /// Returns the size of an axis of the positions that the term writes to.
+    pub(crate) fn size_of_positions(&self, axis: &str) -> Option<usize> {
+        self.writes.iter().flat_map(|w| &w.at).find_map(|(_, at)| at.at.size(axis))
+    }
+
     /// Converts booleans and integers to floats of this dtype; floats are unchanged.
     pub(crate) fn float(&self, dtype: DType) -> Named {
         if self.tensor.dtype().class() >= Class::Float { self.clone() } else { self.held(dtype) }
@@ -196,8 +201,10 @@ pub(crate) fn reduced(t: &Tensor, axes: &[isize], how: Projection) -> Tensor {
 /// Combines two contributions to one element under a reduction.
 pub(crate) fn combined(how: Projection, a: &Tensor, b: &Tensor) -> Tensor {
     match how {
-        Projection::Sum | Projection::Avg if a.dtype() == DType::Bool => a.logical_or(b),
-        Projection::Sum | Projection::Avg => a + b,
+        Projection::Sum if a.dtype() == DType::Bool => a.logical_or(b),
+        Projection::Sum => a + b,
+        // At most one of them is a mean of something; the other is NaN.
+        Projection::Avg => a.eq(a).select(a, b),
         Projection::Max => a.maximum(b),
         Projection::Min => a.minimum(b),
         Projection::Prod => a * b,
@@ -205,7 +212,6 @@ pub(crate) fn combined(how: Projection, a: &Tensor, b: &Tensor) -> Tensor {
 }
 
 /// Returns the value of elements without contributions: that of the empty reduction, converted to the dtype.
-/// A mean has no identity, but it has only one line, so nothing is combined with it.
 pub(crate) fn identity(how: Projection, dtype: DType, shape: &[usize]) -> Tensor {
     Tensor::full(shape.to_vec(), how.of_nothing()).to_dtype(dtype)
 }

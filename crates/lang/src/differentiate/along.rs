@@ -35,9 +35,21 @@ fn having<'e>(e: &'e Expr, index: &Name, axis: Axis, program: &Program) -> Optio
                 (_, Shape::Reduce | Shape::ReduceOne) => stays(),
                 (_, shape) => matches!(shape, Shape::Pointwise | Shape::Along),
             };
-            c.args.iter().filter(|_| by_name).find_map(|a| having(&a.value, index, axis, program))
+            let find =
+                |e| if by_name { having(e, index, axis, program) } else { summed(e, index, axis, program) };
+            c.args.iter().find_map(|a| find(&a.value))
         }
         _ => e.parts().into_iter().find_map(|p| having(p, index, axis, program)),
+    }
+}
+
+/// Finds such a tensor inside of a sum over the index: no call around the sum changes its size.
+fn summed<'e>(e: &'e Expr, index: &Name, axis: Axis, program: &Program) -> Option<&'e Ref> {
+    match &e.kind {
+        Kind::Reduce(_, axes, body, Origin::Product) if axes.contains(index) => {
+            having(body, index, axis, program)
+        }
+        _ => e.parts().into_iter().find_map(|p| summed(p, index, axis, program)),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Gives names to the arguments of `stop_gradient`. A loss in which these names are inputs has exactly the derivatives
-//! that the gradient program computes; tests compare the two.
+//! Gives names to what derivatives hold constant: the arguments of `stop_gradient`, and the conditions by which times end. A
+//! loss in which these names are inputs has exactly the derivatives that the gradient program computes; tests compare the two.
 
 use crate::builtin::{self, Derivative};
 use crate::elaborate::scope::{Names, axis_order, bound_by, kept_by_each, kept_within, keys, occurrences};
@@ -9,8 +9,8 @@ use crate::syntax::indices::moving;
 use crate::syntax::source::Span;
 
 impl Program {
-    /// Returns the program with every `stop_gradient(…)` replaced by a name, and the equations that define
-    /// those names.
+    /// Returns the program with every `stop_gradient(…)`, and the condition of every time with a bound, replaced by a
+    /// name, and the equations that define those names.
     pub fn held(&self) -> (Program, Vec<Equation>) {
         let mut found = Vec::new();
         let mut open = self.clone();
@@ -19,6 +19,23 @@ impl Program {
             around.extend(e.guard.iter().flat_map(occurrences));
             let value = Hold { program: self, equation: e, found: &mut found }.part(&e.value, &around);
             e.value = value;
+        }
+        for (time, (go, _)) in &mut open.bounded {
+            let own = |name: Name| {
+                let place = Place { index: Index::Time(time.clone(), 0), ..Place::named(time) };
+                Ref { name, places: vec![place], relation: false, span: Span::default() }
+            };
+            let held = own(format!("Held_{}", found.len()).into());
+            let now = |r: &Ref| matches!(&r.places[..], [Place { index: Index::Time(_, 0), .. }]);
+            let is_go = |r: &Ref| (r.name == *go && now(r)).then(|| held.clone());
+            for e in open.equations.iter_mut().filter(|e| e.target.name != *go) {
+                e.value = e.value.with_refs(&is_go);
+                e.guard = e.guard.as_ref().map(|g| g.with_refs(&is_go));
+            }
+            let [yes, no] = [1.0, 0.0].map(|x| Kind::Number(x).bare());
+            let condition = own(std::mem::replace(go, held.name.clone()));
+            let value = Kind::Choose(Box::new([Kind::Ref(condition).bare(), yes, no])).bare();
+            found.push(held_by(held, value));
         }
         (open, found)
     }
@@ -73,15 +90,14 @@ impl Hold<'_> {
         let places = axis_order(value, keep, self.program).iter().map(place).collect();
         let name = Name::from(format!("Held_{}", self.found.len()));
         let target = Ref { name, places, relation: false, span: Span::default() };
-        self.found.push(Equation {
-            target: target.clone(),
-            guard: None,
-            projection: Projection::Sum,
-            spelled: false,
-            value: value.clone(),
-            local: false,
-            span: value.span,
-        });
+        self.found.push(held_by(target.clone(), value.clone()));
         Kind::Ref(target).at(value.span)
     }
+}
+
+/// Returns the equation of a name that stands for a value.
+fn held_by(target: Ref, value: Expr) -> Equation {
+    let span = value.span;
+    let (guard, projection) = (None, Projection::Sum);
+    Equation { target, guard, projection, spelled: false, value, local: false, span }
 }

@@ -19,7 +19,7 @@ impl Program {
     ) -> Result<Option<Added>, Diagnostic> {
         let several = |n: &&Name| {
             let own = self.definition(n).filter(|d| !d.relation);
-            let joined = |i: &&usize| self.equations[**i].projection != Projection::Sum;
+            let joined = |i: &&usize| combines(&self.equations[**i]);
             let parts = |d: &&crate::program::Definition| {
                 let in_parts =
                     |e: &Equation| super::scatter::is_written_in_parts(self, e.projection, &e.target);
@@ -39,7 +39,7 @@ impl Program {
         for name in names {
             let own: Vec<&Equation> = self.equations.iter().filter(|e| e.target.name == *name).collect();
             let (lines, others): (Vec<&Equation>, Vec<&Equation>) =
-                own.into_iter().partition(|e| e.projection != Projection::Sum);
+                own.into_iter().partition(|e| combines(e));
             equations.extend(others.into_iter().cloned());
             let mut new = |from: usize| {
                 let free = numbered(name, from).find(|n| !taken.contains(n)).unwrap_or_else(|| name.clone());
@@ -72,6 +72,11 @@ impl Program {
         let program = Program { equations, ..self.clone() };
         program.again().map(|p| Some((p, found))).map_err(|mut faults| faults.faults.remove(0))
     }
+}
+
+/// Returns true if a line may combine with others by a reduction other than a sum. Means never meet.
+fn combines(e: &Equation) -> bool {
+    !matches!(e.projection, Projection::Sum | Projection::Avg)
 }
 
 fn sum(target: Ref, value: crate::syntax::ast::Expr, span: Span) -> Equation {

@@ -1,5 +1,6 @@
 //! Domains of argument positions: positions that share an index in some equation share their domain, which is a list of
-//! symbols or a range of integers. Takes equations; returns the domain of each position, its symbols and its size.
+//! symbols or a range of integers. Domains whose indices are compared share their symbols. Takes equations; returns the
+//! domain of each position, its symbols and its size.
 
 use crate::program::{Column, Table};
 use crate::syntax::ast::{Equation, Expr, Index, Kind, Name, Ref};
@@ -51,18 +52,26 @@ impl Domain {
 pub(crate) struct Domains {
     all: Vec<Domain>,
     of: HashMap<Name, Vec<usize>>,
+    /// For each domain, the domain that holds its symbols: the same for all domains whose indices are compared.
+    with_symbols: Vec<usize>,
     /// One more than the largest integer in any table.
     tables: usize,
 }
 
-/// Disjoint sets of positions (union-find).
+/// Disjoint sets of numbers (union-find).
+#[derive(Default)]
+struct Sets {
+    parents: Vec<usize>,
+}
+
+/// Disjoint sets of positions.
 #[derive(Default)]
 struct Joins {
-    parents: Vec<usize>,
+    sets: Sets,
     of: HashMap<Name, Vec<usize>>,
 }
 
-impl Joins {
+impl Sets {
     fn root(&mut self, mut at: usize) -> usize {
         while self.parents[at] != at {
             self.parents[at] = self.parents[self.parents[at]];
@@ -75,7 +84,9 @@ impl Joins {
         let (a, b) = (self.root(a), self.root(b));
         self.parents[a.max(b)] = a.min(b);
     }
+}
 
+impl Joins {
     /// Returns the numbers of a name's positions.
     fn positions(&mut self, r: &Ref) -> Vec<usize> {
         if !self.of.contains_key(&r.name) {
@@ -83,8 +94,8 @@ impl Joins {
         }
         let own = self.of.entry(r.name.clone()).or_default();
         while own.len() < r.places.len() {
-            own.push(self.parents.len());
-            self.parents.push(self.parents.len());
+            own.push(self.sets.parents.len());
+            self.sets.parents.push(self.sets.parents.len());
         }
         own[..r.places.len()].to_vec()
     }
@@ -106,6 +117,25 @@ fn refs(e: &Equation) -> Vec<&Ref> {
     out
 }
 
+/// Calls `f` with the indices of every comparison in an expression.
+fn each_comparison(e: &Expr, f: &mut impl FnMut(Vec<&Name>)) {
+    fn indices<'a>(e: &'a Expr, out: &mut Vec<&'a Name>) {
+        match &e.kind {
+            Kind::Of(function, index) if &**function == "index" => out.push(index),
+            Kind::Sum(_) | Kind::Product(_) | Kind::Negative(_) => {
+                e.parts().into_iter().for_each(|p| indices(p, out));
+            }
+            _ => {}
+        }
+    }
+    if let Kind::Compare(_, two) = &e.kind {
+        let mut compared = Vec::new();
+        two.iter().for_each(|side| indices(side, &mut compared));
+        f(compared);
+    }
+    e.parts().into_iter().for_each(|p| each_comparison(p, f));
+}
+
 /// Returns the list of numbers that is the entire right side of an equation.
 pub(crate) fn list_of(e: &Equation) -> Option<&crate::syntax::ast::Array> {
     match &e.value.kind {
@@ -122,6 +152,7 @@ impl Domains {
     /// Returns the domains of equations. Values in tables are added later by `add_tables`.
     pub(crate) fn new(equations: &[Equation]) -> Domains {
         let mut joins = Joins::default();
+        let mut compared: Vec<(usize, usize)> = Vec::new();
         for e in equations {
             let mut first: Vec<(&Name, usize)> = Vec::new();
             for r in refs(e) {
@@ -129,10 +160,17 @@ impl Domains {
                 for (place, at) in r.places.iter().zip(positions) {
                     let Index::Named(index, _) = &place.index else { continue };
                     match first.iter().find(|(n, _)| *n == index) {
-                        Some((_, other)) => joins.join(*other, at),
+                        Some((_, other)) => joins.sets.join(*other, at),
                         None => first.push((index, at)),
                     }
                 }
+            }
+            for part in [&e.value].into_iter().chain(&e.guard) {
+                each_comparison(part, &mut |indices| {
+                    let own = |index: &&Name| first.iter().find(|(n, _)| n == index).map(|f| f.1);
+                    let all: Vec<usize> = indices.iter().filter_map(own).collect();
+                    compared.extend(all.windows(2).map(|two| (two[0], two[1])));
+                });
             }
         }
         let mut numbers: HashMap<usize, usize> = HashMap::new();
@@ -141,11 +179,17 @@ impl Domains {
             let mut domains = Vec::with_capacity(own.len());
             for at in own {
                 let next = numbers.len();
-                domains.push(*numbers.entry(joins.root(at)).or_insert(next));
+                domains.push(*numbers.entry(joins.sets.root(at)).or_insert(next));
             }
             of.insert(name, domains);
         }
-        let mut out = Domains { all: vec![Domain::default(); numbers.len()], of, tables: 0 };
+        let mut shared = Sets { parents: (0..numbers.len()).collect() };
+        for (a, b) in compared {
+            shared.join(numbers[&joins.sets.root(a)], numbers[&joins.sets.root(b)]);
+        }
+        let with_symbols = (0..numbers.len()).map(|d| shared.root(d)).collect();
+        let all = vec![Domain::default(); numbers.len()];
+        let mut out = Domains { all, of, with_symbols, tables: 0 };
         equations.iter().for_each(|e| out.note(e));
         out
     }
@@ -153,13 +197,14 @@ impl Domains {
     fn note(&mut self, e: &Equation) {
         for r in refs(e) {
             for (at, place) in r.places.iter().enumerate() {
-                let Some(domain) = self.number(&r.name, at) else { continue };
-                let domain = &mut self.all[domain];
+                let Some(number) = self.number(&r.name, at) else { continue };
+                if let Index::Symbol(symbol, _) = &place.index {
+                    let domain = &mut self.all[self.with_symbols[number]];
+                    domain.code(symbol);
+                    domain.named_at = domain.named_at.or(Some(place.span));
+                }
+                let domain = &mut self.all[number];
                 match &place.index {
-                    Index::Symbol(symbol, _) => {
-                        domain.code(symbol);
-                        domain.named_at = domain.named_at.or(Some(place.span));
-                    }
                     Index::At(x) if *x >= 0 && domain.least.is_none_or(|(n, _)| n <= *x as usize) => {
                         domain.least = Some((*x as usize + 1, place.span));
                     }
@@ -190,8 +235,9 @@ impl Domains {
 
     /// Reports positions that have symbols as well as integers.
     pub(crate) fn check(&self, faults: &mut Vec<Diagnostic>) {
-        for domain in &self.all {
-            if let (Some(named), Some((_, numbered))) = (domain.named_at, domain.least) {
+        for (domain, with_symbols) in self.all.iter().zip(&self.with_symbols) {
+            let named = self.all[*with_symbols].named_at;
+            if let (Some(named), Some((_, numbered))) = (named, domain.least) {
                 let what = "positions that share a domain have a symbol and an integer as arguments";
                 let fault = Diagnostic::error(named, what).and(numbered, "the integer");
                 faults.push(fault.help("use only symbols or only integers at these positions"));
@@ -207,8 +253,9 @@ impl Domains {
             for (at, column) in table.columns.iter().enumerate() {
                 let Some(domain) = self.number(&e.target.name, at) else { continue };
                 if let Column::Words(words) = column {
+                    let domain = &mut self.all[self.with_symbols[domain]];
                     for word in words {
-                        self.all[domain].code(word);
+                        domain.code(word);
                     }
                 }
             }
@@ -220,8 +267,9 @@ impl Domains {
         self.of.get(name)?.get(position).copied()
     }
 
+    /// Returns the domain that holds the symbols of a position.
     pub(crate) fn domain(&self, name: &str, position: usize) -> Option<&Domain> {
-        self.number(name, position).map(|d| &self.all[d])
+        self.number(name, position).map(|d| &self.all[self.with_symbols[d]])
     }
 
     /// Returns the symbols of a position, if it has any.
@@ -232,8 +280,8 @@ impl Domains {
     /// Returns the size of a domain. Returns `None` if nothing determines it, two sizes differ, or a symbol or integer
     /// does not fit. `axis` returns the declared size of an index.
     pub(crate) fn size(&self, domain: usize, axis: impl Fn(&Name) -> Option<usize>) -> Option<usize> {
-        let own = &self.all[domain];
-        let least = own.least.map_or(0, |l| l.0).max(own.symbols.len());
+        let (own, symbols) = (&self.all[domain], &self.all[self.with_symbols[domain]].symbols);
+        let least = own.least.map_or(0, |l| l.0).max(symbols.len());
         let declared = own.indices.iter().filter_map(axis);
         let mut fixed: Vec<usize> = declared.chain(own.listed.iter().copied()).collect();
         fixed.sort_unstable();
@@ -241,7 +289,7 @@ impl Domains {
         match fixed[..] {
             [n] => (n >= least).then_some(n),
             [] => {
-                let tabled = if own.tabled && own.symbols.is_empty() { self.tables } else { 0 };
+                let tabled = if own.tabled && symbols.is_empty() { self.tables } else { 0 };
                 Some(least.max(tabled)).filter(|n| *n > 0)
             }
             _ => None,

@@ -48,7 +48,6 @@ fn linear(e: &Expr, is: &Meaning<'_>) -> Option<Affine> {
         Kind::Ref(r) if r.places.is_empty() && !r.relation && (is.number)(&r.name) => {
             Some(constant(e.clone()))
         }
-        Kind::Of(function, index) if &**function == "index" => Some(of_index(index)),
         Kind::Negative(one) => Some(scaled(linear(one, is)?, &number(-1.0))),
         Kind::Sum(terms) => {
             let mut out = constant(number(0.0));
@@ -105,6 +104,12 @@ pub(super) fn indices_as_numbers(e: &mut Expr, is_index: &dyn Fn(&Name) -> bool)
         }
         Kind::Ref(_) => {}
         Kind::Call(call) if call.args.len() == 1 && &*call.function == "index" => {}
+        // Settings may be names of indices: `argmax(B[i,j], axis=j)`.
+        Kind::Call(call) => {
+            let mut call = call.clone();
+            call.args.iter_mut().for_each(|a| indices_as_numbers(a, is_index));
+            e.kind = Kind::Call(call);
+        }
         _ => e.change_parts(&mut |part| indices_as_numbers(part, is_index)),
     }
 }

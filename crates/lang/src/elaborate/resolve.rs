@@ -1,6 +1,7 @@
 //! Name resolution: relations among calls, functions, keywords, ranks, exports. Runs before sizes are known.
 
 use super::collect::Seen;
+use super::scope::keys;
 use super::symbols::{compare_indices, number_symbols, refuse_symbols};
 use crate::builtin::{self, Callee};
 use crate::program::{Definition, Program};
@@ -23,13 +24,13 @@ impl Program {
             }
         }
         let equations = std::mem::take(&mut self.equations);
-        let look = Look { program: self, defined: &defined, params: &params, relation: false };
+        let look = Look { program: self, defined: &defined, params: &params, formal: &[], relation: false };
         let mut found = Vec::with_capacity(equations.len());
         equations.into_iter().for_each(|e| look.equation(e, &mut found, faults));
         number_symbols(&mut found, faults);
         self.hold_states(&mut found, faults);
         let mut sinks = std::mem::take(&mut self.sinks);
-        let look = Look { program: self, defined: &defined, params: &params, relation: false };
+        let look = Look { program: self, defined: &defined, params: &params, formal: &[], relation: false };
         sinks.iter_mut().for_each(|(_, e, _)| look.expr(e, faults));
         (self.equations, self.sinks) = (found, sinks);
         self.name_sinks();
@@ -70,7 +71,8 @@ impl Program {
         let defined = self.equations.iter().map(|e| e.target.name.clone()).collect();
         let params = self.params.iter().map(|(n, p)| (n.clone(), p.span)).collect();
         let mut out = e.clone();
-        Look { program: self, defined: &defined, params: &params, relation: false }.expr(&mut out, faults);
+        Look { program: self, defined: &defined, params: &params, formal: &[], relation: false }
+            .expr(&mut out, faults);
         out
     }
 
@@ -125,7 +127,8 @@ impl Program {
                 faults.push(fault.about(name).about(&f.result.name));
             }
             own.extend(f.params.iter().map(|p| p.name.clone()));
-            let look = Look { program: self, defined: &own, params, relation: false };
+            let formal: Vec<Name> = f.params.iter().chain([&f.result]).flat_map(keys).collect();
+            let look = Look { program: self, defined: &own, params, formal: &formal, relation: false };
             let mut body = Vec::with_capacity(f.body.len());
             f.body.iter().for_each(|e| look.equation(e.clone(), &mut body, faults));
             refuse_symbols(&body, faults);
@@ -302,6 +305,8 @@ struct Look<'a> {
     defined: &'a HashSet<Name>,
     /// The parameters, with the locations of their declarations.
     params: &'a HashMap<Name, Span>,
+    /// In a function, the indices of its parameters and its result.
+    formal: &'a [Name],
     /// If true, the left side is a relation: then unknown calls with indices as arguments are relations too.
     relation: bool,
 }
@@ -315,6 +320,29 @@ impl Look<'_> {
         e.guard.iter_mut().for_each(|g| look.expr(g, faults));
         look.places(&mut e.target, faults);
         faults.extend(super::positions::summed_inside(&e));
+        faults.extend(super::symbols::compared_symbol(&e));
+        for r in e.reads().into_iter().chain([&e.target]) {
+            let number = |p: &&Place| matches!(&p.index, Index::Named(n, _) if self.is_number(n));
+            if let Some(place) = r.places.iter().find(number)
+                && let Index::Named(name, by) = &place.index
+            {
+                let what = format!("`{name}` is a number of this program, so it cannot be an index too");
+                let number = |x: i64| Kind::Number(x as f64).bare();
+                let alone = Ref { name: name.clone(), places: Vec::new(), relation: false, span: place.span };
+                let mut at = vec![Kind::Ref(alone).bare()];
+                match by {
+                    0 => {}
+                    1.. => at.push(number(*by)),
+                    _ => at.push(Kind::Negative(Box::new(number(-by))).bare()),
+                }
+                let at = if at.len() == 1 { at.remove(0) } else { Kind::Sum(at).bare() };
+                let mut read = r.clone();
+                let own = read.places.iter_mut().filter(|p| p.index == place.index);
+                own.for_each(|p| p.index = Index::Computed(Box::new(at.clone())));
+                let help = format!("write {read} for a position, or give the index another name");
+                faults.push(Diagnostic::error(place.span, what).help(help).about(name));
+            }
+        }
         compare_indices(&mut e, |n| !self.defined.contains(n) && !self.params.contains_key(n));
         if let Some(span) = self.params.get(&e.target.name) {
             let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
@@ -364,12 +392,18 @@ impl Look<'_> {
         }
     }
 
+    /// Returns true if a name between brackets is a parameter, not an index.
+    fn is_number(&self, name: &Name) -> bool {
+        let index = || self.program.axes.contains_key(name) || self.formal.contains(name);
+        !self.defined.contains(name) && self.params.contains_key(name) && !index()
+    }
+
     /// Resolves index arithmetic and computed indices.
     fn places(&self, r: &mut Ref, faults: &mut Vec<Diagnostic>) {
         for place in &mut r.places {
             if let Index::Computed(e) = &mut place.index {
-                let is_index = |n: &Name| !self.defined.contains(n) && !self.params.contains_key(n);
-                let is_number = |n: &Name| !self.defined.contains(n) && self.params.contains_key(n);
+                let is_number = |n: &Name| self.is_number(n);
+                let is_index = |n: &Name| !self.defined.contains(n) && !self.is_number(n);
                 let is = super::positions::Meaning { index: &is_index, number: &is_number };
                 place.index = match super::positions::resolved(e, &is) {
                     Some(index) => index,

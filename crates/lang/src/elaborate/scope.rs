@@ -196,7 +196,8 @@ pub(crate) fn fresh(name: &str, taken: &Names, program: &Program) -> Name {
     let base =
         if name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') { name } else { "s" };
     let mut out = base.to_string();
-    while taken.contains(&out) || out != name && program.axes.contains_key(&*out) {
+    let number = |n: &str| program.params.iter().any(|p| *p.0 == *n);
+    while taken.contains(&out) || number(&out) || out != name && program.axes.contains_key(&*out) {
         out.push('\'');
     }
     out.into()

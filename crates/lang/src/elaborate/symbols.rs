@@ -64,6 +64,33 @@ pub(super) fn check_table(call: &mut Call, span: Span) -> Option<Diagnostic> {
     (!path || !header).then_some(fault)
 }
 
+/// Reports an index that is compared with a symbol: the symbol can be an argument.
+pub(super) fn compared_symbol(e: &Equation) -> Option<Diagnostic> {
+    fn found(e: &Expr) -> Option<(&Expr, &Name)> {
+        let index = |e: &Expr| match &e.kind {
+            Kind::Ref(r) if r.places.is_empty() => Some(r.name.clone()),
+            _ => None,
+        };
+        match &e.kind {
+            Kind::Compare(_, two) => match (&two[0].kind, &two[1].kind) {
+                (_, Kind::Text(text)) if index(&two[0]).is_some() => Some((&two[0], text)),
+                (Kind::Text(text), _) if index(&two[1]).is_some() => Some((&two[1], text)),
+                _ => None,
+            },
+            _ => e.parts().into_iter().find_map(found),
+        }
+    }
+    let (index, symbol) = [&e.value].into_iter().chain(&e.guard).find_map(found)?;
+    let is_index = |p: &Place| matches!(&p.index, Index::Named(n, 0) if n.to_string() == index.to_string());
+    let atom = e.reads().into_iter().find(|r| r.relation && r.places.iter().any(is_index));
+    let what = format!("`{index}` cannot be compared with the symbol \"{symbol}\"");
+    let mut atom = atom.cloned().unwrap_or_else(|| e.target.clone());
+    for place in atom.places.iter_mut().filter(|p| is_index(p)) {
+        place.index = Index::Symbol(symbol.clone(), 0);
+    }
+    Some(Diagnostic::error(index.span, what).help(format!("write the symbol as an argument: {atom}")))
+}
+
 /// In comparisons of a rule, an index is its value: `x != y` is `index(x) != index(y)`. `free` returns whether a name means
 /// nothing else.
 pub(super) fn compare_indices(e: &mut Equation, free: impl Fn(&Name) -> bool) {

@@ -2,7 +2,7 @@
 //! them after its outputs, and the run reads them.
 
 use crate::builtin::named::Named;
-use crate::builtin::{Counts, RuntimeCheck, Verdict};
+use crate::builtin::{AtStep, Counts, RuntimeCheck, Verdict};
 use crate::lower::solver::explain_nonconvergence;
 use crate::solve::Options;
 use crate::syntax::ast::Name;
@@ -75,7 +75,7 @@ impl Verdict {
         };
         let step = read.get(2).filter(|step| **step >= 0.0);
         let what = step.map_or_else(|| what.clone(), |step| format!("{what} (at step {step})"));
-        Ok(Some(Diagnostic::error(span, what).here(format!("{x} is among them")).about(name)))
+        Ok(Some(Diagnostic::error(span, what).here(format!("the first is {x}")).about(name)))
     }
 }
 
@@ -150,14 +150,14 @@ impl Options {
         all.fold(value.clone(), |out, v| &out * &v.is_fine().select(&number(1.0), &number(f64::NAN)))
     }
 
-    /// Checks numbers that are positions or classes. `step` is the time step in which they are computed.
+    /// Checks numbers that are positions or classes. The error has the first bad one in row-major order, and its step.
     pub(crate) fn watch(
         &self,
         judged: RuntimeCheck,
         name: Name,
         span: Span,
         numbers: &Named,
-        step: Option<&Tensor>,
+        step: Option<&AtStep>,
     ) {
         let x = &numbers.tensor;
         if x.numel() == 0 || !self.is_read() {
@@ -168,10 +168,22 @@ impl Options {
         if let RuntimeCheck::Class(n) | RuntimeCheck::Position(n) = judged {
             bad = bad.logical_or(&x.lt(0.0)).logical_or(&x.ge(n as f64));
         }
-        let worst = bad.select(&x, f64::NEG_INFINITY).max(());
+        let at = bad.reshape([-1]).to_dtype(DType::F32).argmax(0).reshape([1]);
+        let first = x.reshape([-1]).index_select(0, &at).reshape(&[] as &[usize]);
         let any = bad.any(()).to_dtype(DType::F64);
-        let none = Tensor::full([], -1.0).to_dtype(DType::F64);
-        let step = step.map_or(none, |step| step.to_dtype(DType::F64).reshape(&[] as &[usize]));
-        self.keep(Verdict { judged, name, span, verdict: Tensor::stack(&[&any, &worst, &step], 0) });
+        let axis = |step: &AtStep| if let AtStep::Axis(time) = step { numbers.position(time) } else { None };
+        let step = match (step, step.and_then(axis)) {
+            (Some(AtStep::Now(step)), _) => step.to_dtype(DType::F64),
+            (_, Some(axis)) => {
+                let extents = x.shape();
+                let steps = extents[axis] as f64;
+                let inner: usize = extents[axis + 1..].iter().product();
+                let row = (at.to_dtype(DType::F64) / inner as f64).floor();
+                &row - (&row / steps).floor() * steps
+            }
+            _ => Tensor::full([], -1.0).to_dtype(DType::F64),
+        };
+        let step = step.reshape(&[] as &[usize]);
+        self.keep(Verdict { judged, name, span, verdict: Tensor::stack(&[&any, &first, &step], 0) });
     }
 }

@@ -42,9 +42,16 @@ impl Table {
         for c in 0..width {
             let own = || cells.clone().skip(c).step_by(width);
             let number = |x: &str| x.parse::<u32>().ok().filter(|x| *x < u32::MAX);
+            let is_number = |x: &str| x.parse::<f64>().is_ok_and(f64::is_finite);
             if let Some(numbers) = own().map(number).collect::<Option<Vec<u32>>>() {
                 columns.push(Column::Numbers(numbers));
                 continue;
+            }
+            // As symbols they would have no value: `index(w)` would be their rank.
+            if let Some(x) = own().find(|x| number(x).is_none()).filter(|_| own().all(is_number)) {
+                let why = "arguments of relations are symbols or integers from 0 to 4294967294";
+                let help = "numbers that belong to facts are tensors: read them from a file with one row for each position";
+                return Err(format!("column {} has the number {x}: {why}; {help}", c + 1));
             }
             if let Some(other) = own().find(|x| number(x).is_some()) {
                 let word = own().find(|x| number(x).is_none()).unwrap_or_default();

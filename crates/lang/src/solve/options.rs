@@ -48,6 +48,8 @@ pub(crate) struct Options {
     read_at: Rc<Cell<usize>>,
     /// The number of these that are derivatives.
     derived: Rc<Cell<usize>>,
+    /// If true, booleans may stand for numbers of a dtype that is not known yet.
+    guessing: Rc<Cell<bool>>,
 }
 
 impl Options {
@@ -82,6 +84,19 @@ impl Options {
         let done = f();
         self.traced.set(self.traced.get() - 1);
         done
+    }
+
+    /// Runs `f`, which is traced to find dtypes. If `open`, booleans may stand for numbers of an unknown dtype.
+    pub(crate) fn guessed<R>(&self, open: bool, f: impl FnOnce() -> R) -> R {
+        let before = self.guessing.replace(open);
+        let done = self.within(f);
+        self.guessing.set(before);
+        done
+    }
+
+    /// Returns true while booleans may stand for numbers of an unknown dtype.
+    pub(crate) fn is_guessing(&self) -> bool {
+        self.guessing.get()
     }
 
     /// Runs `f`, which is traced for differentiation.
@@ -184,6 +199,7 @@ impl Program {
             traced: Rc::default(),
             read_at: Rc::default(),
             derived: Rc::new(Cell::new(usize::from(settings.differentiated))),
+            guessing: Rc::default(),
         })
     }
 

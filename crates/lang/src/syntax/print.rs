@@ -41,13 +41,29 @@ impl<E: Inside> Display for Index<E> {
     }
 }
 
-/// Prints an expression between brackets without spaces around its operators: `2*i+k`.
+/// Prints an expression between brackets. A name that would be read as an index there gets parentheses: `(n)+1`.
 pub(crate) fn compact(e: &Expr) -> String {
+    let bare = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.places.is_empty() && !r.relation);
+    let number = |e: &Expr| match &e.kind {
+        Kind::Negative(one) => is_number(&one.kind),
+        kind => is_number(kind),
+    };
+    match &e.kind {
+        Kind::Sum(terms) if bare(&terms[0]) && terms[1..].iter().all(number) => {
+            format!("({}){}", terms[0], &unspaced(e)[terms[0].to_string().len()..])
+        }
+        _ if bare(e) => format!("({e})"),
+        _ => unspaced(e),
+    }
+}
+
+/// Prints an expression without spaces around its operators: `2*i+k`.
+fn unspaced(e: &Expr) -> String {
     let part = |e: &Expr| match &e.kind {
         Kind::Number(0.0..) | Kind::Ref(_) | Kind::Call(_) | Kind::Of(..) | Kind::Array(_) => e.to_string(),
-        _ => format!("({})", compact(e)),
+        _ => format!("({})", unspaced(e)),
     };
-    let term = |e: &Expr| if let Kind::Product(_) = e.kind { compact(e) } else { part(e) };
+    let term = |e: &Expr| if let Kind::Product(_) = e.kind { unspaced(e) } else { part(e) };
     match &e.kind {
         Kind::Sum(terms) => {
             let mut out = String::new();
@@ -89,8 +105,10 @@ fn affine(f: &mut Formatter<'_>, sum: &Affine) -> fmt::Result {
     }
     match &sum.offset.kind {
         Kind::Number(0.0) if !sum.terms.is_empty() => Ok(()),
+        // Alone, a negative number would count from the end.
+        Kind::Number(x) if *x < 0.0 && sum.terms.is_empty() => write!(f, "0-{}", -x),
         Kind::Number(x) if *x < 0.0 => write!(f, "-{}", -x),
-        _ if sum.terms.is_empty() => write!(f, "{}", sum.offset),
+        _ if sum.terms.is_empty() => f.write_str(&compact(&sum.offset)),
         _ if is_single(&sum.offset) => write!(f, "+{}", sum.offset),
         _ => write!(f, "+({})", sum.offset),
     }

@@ -290,6 +290,72 @@ def index_same_size(X, W):
 
 
 @program
+def diagonal_of_two_sizes(B, C, D):
+    all = [(m, n) for m in range(3) for n in range(2)]
+    product = sum(at(C, m, m + 1) * at(C, 2 - m, n) * B[n] for m, n in all)
+    rest = [(B[n] / 2 if at(C, m, 1 - n) < 0.21 else B[n]) * (B[n] / 2 / (2 + at(D, 0, m - n) ** 2)) for m, n in all]
+    return {"Loss": (torch.maximum(torch.tensor(-0.5), product) - sum(rest)) ** 2}
+
+
+@program
+def positions_in_function(A, W, Z, T):
+    ids = A.detach().long()
+    h = torch.stack([torch.zeros(2).index_add(0, row, W * W) for row in ids])
+    most = torch.stack([torch.full((2,), -torch.inf).scatter_reduce(0, row, W, "amax") for row in ids])
+    pick, same = T[ids] ** 2, Z.gather(1, ids) ** 2
+    spread, tops = h * Z + Z, most * Z
+    return {"Spread": spread, "Tops": tops, "Pick": pick, "Same": same,
+            "Loss": (spread**2 * tops).sum() + (pick * W).sum() + (same * pick).sum()}
+
+
+@program
+def means_apart(A, B, X):
+    m = torch.stack([A.mean(), (2 * A).mean()])
+    p = torch.stack([B.mean(1), (2 * B * B).mean(1)], 1).reshape(-1)
+    s, steps, r = A.mean(), [], (A.mean(), A[1])
+    for t in range(3):
+        s = (s / 2 + X[:, t]).mean()
+        r = ((r[1] + X[:, t]).mean(), (r[0] * X[:, t]).mean())
+        steps.append(s)
+    end = torch.stack(r)
+    return {"M": m, "P": p, "All": stack(steps), "End": end,
+            "Loss": (m * m * m[0]).sum() + (p * p).sum() + s**3 + (end * end).sum()}
+
+
+@program
+def positions_of_calls(A, B):
+    best = B.argmax(1)
+    h, steps = A[best], []
+    x = torch.tensor(0)
+    for t in range(3):
+        x = x + [1, 2, 0, 0][int(x)]
+        steps.append(A[int(x)])
+    j = torch.zeros(4).index_add(0, torch.tensor([1, 3, 1]), B[:, 0])
+    return {"H": h, "G": A[:2], "K": j + A, "Loss": (h**3).sum() + (A[:2] ** 2).sum() + sum(s * s for s in steps) + ((j + A) ** 2).sum()}
+
+
+@program
+def sizes_in_sums_of_calls(A, C):
+    return {"Loss": (A.sum() * (C[:, 1] ** 2).sum() * C[1, 0]) ** 2}
+
+
+@program
+def last_step_of_gradient(C):
+    r = C * C
+    return {"Loss": (C * 2.5 * r * (r / 2 + C)) ** 2}
+
+
+@program
+def time_without_star(X):
+    s, r, q, d = torch.tensor(-2.0), torch.tensor(0.0), 0, []
+    for t in range(3):
+        d = 0.5 * X[:, t] + torch.cumsum(X[:, t] + r, 0)
+        q = q + (d * d).sum()
+        s, r = torch.maximum(s, X[:, t].max()), (r + X[:, t]).max()
+    return {"Loss": s**2 + r**2 + q}
+
+
+@program
 def index_strided(X, W):
     y = [[sum(X[2 * y + p, 2 * x + q] * W[p, q] for p in range(2) for q in range(2)) for x in range(2)] for y in range(2)]
     y = torch.stack([torch.stack(row) for row in y])

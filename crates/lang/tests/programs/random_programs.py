@@ -102,8 +102,8 @@ def trees(maker, r):
         return None
     if not expect:
         return None
-    parts = []
-    for k, (lines, names) in enumerate(spellings(maker.program, r)):
+    parts, infinite = [], any("inf" in e for e in expect if e.startswith("# expect"))
+    for k, (lines, names) in enumerate(spellings(maker.program, r, infinite)):
         keep = expect if k in (0, 4) else [e for e in expect if not e.startswith("# grad2")]
         parts.append("\n".join(lines + [renamed(e, names) for e in keep]))
     if maker.program.refused:

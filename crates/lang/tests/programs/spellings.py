@@ -41,13 +41,17 @@ def copied(line, terms, guard):
     return out
 
 
-def named(program, r):
-    """The lines with some parts as names of their own, and the sizes of all indices."""
+def named(program, r, infinite):
+    """The lines with some parts as names of their own, and the sizes of all indices.
+
+    If values are infinite, parts of a guarded line keep their places: elsewhere they are computed where the guard does not
+    hold, and their derivative may be 0 times infinity.
+    """
     out, count = [], 0
     for t in program.tensors:
         for line in t.lines:
             extra, chosen = [], []
-            kept = kept_indices(line)
+            kept, whole = kept_indices(line), infinite and line.guard is not None
             inside = line.step is not None and line.step[0] == "*" or line.tensor.local
 
             def name(node, free):
@@ -67,7 +71,7 @@ def named(program, r):
             def walk(node, kept, own):
                 around = scope(node, kept)[0]
                 free = set(closed(node, kept, own).mentions())
-                if not isinstance(node, (Number, Read)) and r.random() < 0.3:
+                if not isinstance(node, (Number, Read)) and r.random() < 0.3 and not whole:
                     return name(node, free)
                 if isinstance(node, Own):
                     return node
@@ -147,8 +151,8 @@ def renaming(program, r):
     return names
 
 
-def spellings(program, r):
-    """(lines, names): the text, and the new names of tensors."""
+def spellings(program, r, infinite=False):
+    """(lines, names): the text, and the new names of tensors. `infinite`: some value is."""
     yield text(program, Style()), {}
     yield text(program, Style(r, 0.4)), {}
     names = renaming(program, r)
@@ -156,7 +160,7 @@ def spellings(program, r):
     shuffled = text(program, Style(r, 0.1))
     r.shuffle(shuffled)
     yield shuffled, {}
-    lines, axes = named(program, r)
+    lines, axes = named(program, r, infinite)
     declared = program.axes
     program.axes = axes
     yield text(program, Style(r, 0.1), lines), {}

@@ -2,10 +2,40 @@
 
 use crate::common::{arguments, as_floats, floats, gpu, load, multiply_add, options, read};
 use gradus_compile::Text;
-use gradus_device::{Argument, Device};
+use gradus_device::{Argument, Device, Executable, Request};
 use gradus_gpu::SMALL;
-use gradus_ir::Kind;
+use gradus_ir::graph::Builder;
+use gradus_ir::{Aval, DType, Kind, Literal};
 use gradus_mem::Storage;
+use gradus_wgpu::Options;
+
+/// A saved program gives the values of the compiled one. Damaged files and those for other limits are rejected.
+#[test]
+fn saved_programs_run() {
+    let Some(gpu) = gpu(&options()) else { return };
+    let b = Builder::new();
+    let x = b.input("x", Aval::new(DType::F32, [100]));
+    let table = Literal::floats(DType::F32, [100], (0..100).map(f64::from).collect()).expect("a constant");
+    let graph = b.finish(&[(x * b.constant(table)).tanh().sum(&[0]), x + x]).expect("a graph");
+    let run = |program: &dyn Executable| -> Vec<Vec<u8>> {
+        let input = gpu.upload(&floats(&counted(100, 0.01))).expect("memory");
+        let outputs = program.run(&mut arguments(&[&input]), None).expect("a run");
+        outputs.iter().map(|out| read(&*gpu, out)).collect()
+    };
+    let request = Request { layouts: &[], keeps: &[], text: Text::Special };
+    let expected = run(&*gpu.program(&graph, &request).expect("a program"));
+    let bytes = gpu.save(&graph).expect("a file");
+    let loaded = gpu.load_saved(&bytes).expect("the program");
+    assert_eq!(run(&*loaded), expected);
+    assert_eq!(as_floats(&expected[1]), counted(100, 0.02));
+    let mut damaged = bytes.clone();
+    damaged[bytes.len() / 2] ^= 4;
+    let error = gpu.load_saved(&damaged).expect_err("damage").to_string();
+    assert!(error.contains("its checksum does not match"), "{error}");
+    let Some(other) = crate::common::gpu(&Options { binding: 1 << 20, ..options() }) else { return };
+    let error = other.load_saved(&bytes).expect_err("another device").to_string();
+    assert!(error.contains("compiled for a device with other limits"), "{error}");
+}
 
 fn counted(n: usize, by: f32) -> Vec<f32> {
     (0..n).map(|i| i as f32 * by).collect()

@@ -4,7 +4,7 @@ use super::{Back, Walk, is_cut, plain, reference, text, times};
 use crate::differentiate::along::{size, sized_key};
 use crate::differentiate::locate;
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Origin, Place, Ref};
-use crate::elaborate::scope::{Names, fresh, in_order, key, keys, place_keys};
+use crate::elaborate::scope::{Names, distinct, fresh, in_order, key, keys, place_keys};
 use crate::syntax::ast::{self, Inside, Name, Projection};
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::indices::{is_timed, moving};
@@ -63,11 +63,17 @@ impl Back<'_, '_> {
         }
         let free = ct.axis_order(self.program);
         let is_unsized = |k: &Name| !free.contains(k) || !sized.contains(k);
-        for name in other_sizes.iter().filter(|n| is_unsized(n)) {
+        let missing = sized_elsewhere || places.iter().filter_map(key).any(|k| is_unsized(&k));
+        // A diagonal at an offset, `C[i, i+1]`, cannot be read without it: its axes may have other sizes.
+        let diagonal = keys(r).len() < places.iter().filter(|p| key(p).is_some()).count();
+        if missing && diagonal {
+            other_sizes.extend(keys(r));
+        }
+        for name in distinct(other_sizes).iter().filter(|n| is_unsized(n)) {
             let ones = self.ones(&self.equation.value, name);
             ct = times(ct, ones);
         }
-        if !apart && (sized_elsewhere || places.iter().filter_map(key).any(|k| is_unsized(&k))) {
+        if missing && !apart && !diagonal {
             let whole = reference(r.name.clone(), places.iter().map(unmoved).collect());
             ct = times(ct, [self.made("ones_like".into(), vec![whole], Vec::new(), None)?]);
         }
@@ -84,7 +90,11 @@ impl Back<'_, '_> {
             return Some(());
         }
         let reads = self.walk.equations.iter().flat_map(|e| e.reads()).filter(|o| o.name == r.name);
-        let moves = self.walk.lefts(&r.name).chain(reads).find(|o| moving(&o.places).is_some());
+        let offset = |o: &&Ref| moving(&o.places).map(|t| t.1);
+        // The line that writes furthest ahead writes the last step, which `*-1` reads.
+        let last = self.walk.lefts(&r.name).filter_map(|o| Some((offset(&o)?, o)));
+        let last = last.reduce(|a, b| if b.0 > a.0 { b } else { a }).map(|(_, o)| o);
+        let moves = last.or_else(|| reads.into_iter().find(|o| offset(o).is_some()));
         let own: Vec<Place> = match moves {
             Some(own) if self.program.is_input(&r.name) => own.places.iter().map(at_same_step).collect(),
             Some(own) => own.places.clone(),

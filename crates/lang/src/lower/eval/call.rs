@@ -3,7 +3,7 @@
 use super::{Eval, Fault, Term, Value, Values, fault, in_words, index_fault, real};
 use crate::builtin::named::{Named, meeting};
 use crate::builtin::written::Written;
-use crate::builtin::{self, Around, Base, Callee, Param, Setting, Settings, Shape, Takes};
+use crate::builtin::{self, Around, AtStep, Base, Callee, Param, Setting, Settings, Shape, Takes};
 use crate::elaborate::core::{Arg, Call, Equation, Kind};
 use crate::elaborate::number;
 use crate::elaborate::scope::{key, keys};
@@ -115,6 +115,12 @@ impl Term<'_> {
         self.moment?.get(&(NOW.into(), 0)).map(|v| &v.tensor)
     }
 
+    /// Returns the time step at which the line is computed, if it has time.
+    pub(super) fn at_step(&self) -> Option<AtStep> {
+        let time = || moving(&self.equation.target.places).map(|t| AtStep::Axis(t.0.clone()));
+        self.step().cloned().map(AtStep::Now).or_else(time)
+    }
+
     /// Returns the number of the current time step, if `index` is the time of this line.
     pub(super) fn current_step(&self, index: &Name) -> Option<&Tensor> {
         moving(&self.equation.target.places).filter(|t| t.0 == index)?;
@@ -162,10 +168,8 @@ impl Term<'_> {
                 }
             }
             let takes = params.get(i).map(|p| p.takes);
-            if let Some(judged) = callee.judges(i, takes, &given)
-                && value.tensor.dtype().class() == Class::Float
-            {
-                self.options.watch(judged, callee.name(), arg.span, &value, self.step());
+            if let Some(judged) = callee.judges(i, takes, value.tensor.dtype().class(), &given) {
+                self.options.watch(judged, callee.name(), arg.span, &value, self.at_step().as_ref());
             }
             if &*call.function == "cast"
                 && let Some(x) = value.written.as_ref().and_then(Written::beyond)

@@ -47,11 +47,13 @@ impl Term<'_> {
             }
             Index::Computed(e) => {
                 let value = self.constant(|| self.eval(e))?;
+                let is_open = value.tensor.dtype() == DType::Bool && self.options.is_guessing();
+                let value = if is_open { value.with(value.tensor.to_dtype(DType::I64)) } else { value };
                 if value.tensor.dtype().is_complex() || value.tensor.dtype() == DType::Bool {
                     let what = format!("positions are integers, not {}", value.tensor.dtype());
                     return Err(Diagnostic::error(place.span, what).into());
                 }
-                let step = self.step().cloned();
+                let step = self.at_step();
                 Ok(Positions { at: value.exact(), range: None, strict: true, span: place.span, step })
             }
             _ => Err(super::Fault::Silent),

@@ -202,8 +202,8 @@ impl<'a> Term<'a> {
         let mut out = Named::new(tensor, axes.into_iter().map(|a| a.0).collect()).diagonal();
         if !reads.is_empty() {
             out = gathered(out, reads).map_err(|x| fault(r.span, &x))?;
-            // Axes are in the order in which the indices appear.
-            let order = distinct(value.batch.iter().cloned().chain(keys(r)));
+            // Axes that a call added come first, then the indices in the order in which they appear.
+            let order = distinct(self.batch.iter().cloned().chain(keys(r)));
             let order: Vec<Name> = order.into_iter().filter(|a| out.axes.contains(a)).collect();
             out = Named::new(out.aligned(&order), order);
         }

@@ -64,8 +64,7 @@ impl<'a> Solver<'a> {
         let rank = |i: &usize| self.own(*i).first().copied().map_or(0, |e| e.target.places.len());
         let mut known: Vec<Extents> = group.iter().map(|i| vec![None; rank(i)]).collect();
         let open = |(i, own): (&usize, &Extents)| {
-            let first = self.own(*i).first().map_or(&[][..], |e| &e.target.places[..]);
-            first.iter().zip(own).any(|(place, n)| n.is_none() && !is_timed(place))
+            self.time_places(*i).zip(own).any(|(timed, n)| n.is_none() && !timed)
         };
         let count = |known: &[Extents]| known.iter().flatten().flatten().count();
         // A later pass is used only where the passes before it find nothing: an offset gives a size only if nothing else
@@ -108,8 +107,11 @@ impl<'a> Solver<'a> {
                 }
             }
             let Some(e) = self.own(*i).first().copied() else { continue };
-            for (p, place) in e.target.places.iter().enumerate() {
-                if known[g][p].is_none() && !is_timed(place) {
+            for ((p, place), timed) in e.target.places.iter().enumerate().zip(self.time_places(*i)) {
+                // The time axis of a line without time, `D[i,t] = …`, has as many elements as the name has steps.
+                if timed {
+                    known[g][p] = None;
+                } else if known[g][p].is_none() {
                     let what =
                         format!("the size of index `{}` of `{}` is not known", place.index, e.target.name);
                     let (name, index) = (&e.target.name, bare(&place.index));
@@ -124,7 +126,8 @@ impl<'a> Solver<'a> {
                 }
             }
             let Some(Some(given)) = self.values.get(&names[g]) else { continue };
-            let own = e.target.places.iter().zip(&known[g]).filter(|(p, _)| !is_timed(p));
+            let places = e.target.places.iter().zip(self.time_places(*i));
+            let own = places.zip(&known[g]).filter(|((_, timed), _)| !timed).map(|((p, _), n)| (p, n));
             let shape = given.tensor.shape();
             let clash = own.zip(shape.iter()).find(|((_, n), m)| **n != Some(**m));
             if let Some(((place, n), m)) = clash {
@@ -199,9 +202,9 @@ impl<'a> Solver<'a> {
         let all: HashSet<&Name> = names.iter().collect();
         for (g, i) in group.iter().enumerate() {
             let own = self.own(*i);
-            if let (Some(Some(given)), Some(e)) = (self.values.get(&names[g]), own.first()) {
-                let places = (0..e.target.places.len()).filter(|p| !is_timed(&e.target.places[*p]));
-                for (p, n) in places.zip(given.tensor.shape().iter()) {
+            if let Some(Some(given)) = self.values.get(&names[g]) {
+                let places = self.time_places(*i).enumerate().filter(|(_, timed)| !timed);
+                for ((p, _), n) in places.zip(given.tensor.shape().iter()) {
                     known[g][p] = known[g][p].or(Some(*n));
                 }
             }
@@ -233,10 +236,10 @@ impl<'a> Solver<'a> {
             for e in own.filter(|e| moved || !has_arithmetic(e)) {
                 let zeros = |n: &Name| {
                     let own = names.iter().position(|m| m == n)?;
-                    let first = self.own(group[own]).first().map_or(&[][..], |e| &e.target.places[..]);
-                    let plain = first.iter().zip(&known[own]).filter(|(p, _)| !is_timed(p));
+                    let plain =
+                        known[own].iter().zip(self.time_places(group[own])).filter(|(_, timed)| !timed);
                     let lead = self.batch.iter().map(|b| Some(self.brought_extent(b)));
-                    let extents: Option<Vec<usize>> = lead.chain(plain.map(|(_, n)| *n)).collect();
+                    let extents: Option<Vec<usize>> = lead.chain(plain.map(|(n, _)| *n)).collect();
                     Some(extents.map(|e| Tensor::zeros(e).to_dtype(self.options.float)))
                 };
                 let Some(moment) = self.sample(e, &zeros) else { continue };
@@ -304,7 +307,7 @@ impl<'a> Solver<'a> {
         loop {
             let values = self.with(names, &self.start(group, sizes, brought, &kinds), brought);
             let round = || group.iter().map(|i| self.round(*i, &values)).collect();
-            let round: Eval<Vec<Value>> = self.options.within(round);
+            let round: Eval<Vec<Value>> = self.options.guessed(true, round);
             let found = round?.into_iter().zip(&kinds).map(|(v, k)| k.promote(v.tensor.dtype()));
             let found: Vec<DType> = found.collect();
             if found == kinds {

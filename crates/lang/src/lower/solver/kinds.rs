@@ -28,7 +28,7 @@ impl Solver<'_> {
     ) -> Eval<Vec<DType>> {
         let float = self.options.float;
         let round = |dtypes: &[DType], open: bool| {
-            let found = self.options.within(|| round(dtypes, open));
+            let found = self.options.guessed(open, || round(dtypes, open));
             inside.borrow_mut().take().map_or(Ok(found), Err)
         };
         let first = |b: &Before| if let Before::Known(d) = b { *d } else { DType::Bool };

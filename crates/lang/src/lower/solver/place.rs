@@ -30,10 +30,10 @@ impl<'a> Solver<'a> {
         let float = self.options.float;
         let moments = self.moments(terms.iter().map(|t| t.0));
         let sizes = self.sizes(terms, moments, inside)?;
-        let batch: Vec<Name> =
-            self.batch.iter().filter(|b| terms.iter().any(|(_, v)| v.axes.contains(b))).cloned().collect();
-        let extents: Vec<usize> =
-            batch.iter().filter_map(|b| terms.iter().find_map(|t| t.1.size(b))).collect();
+        // Positions that a term writes to can depend on the axes that a call added.
+        let extent = |b: &Name| terms.iter().find_map(|(_, v)| v.size(b).or_else(|| v.size_of_positions(b)));
+        let brought = self.batch.iter().filter_map(|b| Some((b.clone(), extent(b)?)));
+        let (batch, extents): (Vec<Name>, Vec<usize>) = brought.unzip();
         let start = moments.map_or(0, |m| m.0);
         let all: Vec<usize> = extents.iter().chain(&sizes).copied().collect();
         fits(&all).map_err(|x| fault(first.span, &x))?;

@@ -12,9 +12,10 @@ use crate::syntax::limit::fits;
 use gradus_ir::DType;
 use gradus_tensor::{Reduce, Tensor};
 
-/// An index entry of the left side with positions, and its size.
+/// An axis of the result that is written at positions, and its size.
 struct Write {
-    place: usize,
+    /// The number of the axis: first those that a call added, then the index entries of the left side.
+    axis: usize,
     size: usize,
     at: Positions,
 }
@@ -29,27 +30,30 @@ impl<'a> Solver<'a> {
         ground: &Ground<'_>,
         wants_covers: bool,
     ) -> Eval<(Tensor, Option<Tensor>)> {
-        let name = &e.target.name;
+        let (name, lead) = (&e.target.name, ground.batch.len());
         let mut group: Vec<Write> = Vec::new();
         for (place, at) in &writes.at {
             let size = ground.sizes[*place];
-            group.push(Write { place: *place, size, at: checked(at, size, name, self.options) });
+            group.push(Write { axis: lead + place, size, at: checked(at, size, name, self.options) });
         }
-        // Plain indices that also occur in positions are treated as positions.
+        // Axes that a call added and plain indices are treated as positions if positions depend on them.
         let indices = union(group.iter().map(|w| &w.at.at));
         let extent = |n: &Name| value.size(n).or_else(|| group.iter().find_map(|w| w.at.at.size(n)));
+        let batch = ground.batch.iter().map(|n| (n, 0, e.span)).zip(ground.extents).enumerate();
+        let own = e.target.places.iter().zip(ground.sizes).enumerate();
+        let own = own.filter_map(|(p, (place, size))| match &place.index {
+            Index::Named(n, by) => Some((lead + p, ((n, *by, place.span), size))),
+            _ => None,
+        });
         let mut plain = Vec::new();
-        for (p, place) in e.target.places.iter().enumerate() {
-            if let Index::Named(n, by) = &place.index
-                && indices.contains(n)
-            {
-                let count = extent(n).unwrap_or(ground.sizes[p]);
-                let by_scalar = Tensor::full([], *by as f64).to_dtype(DType::I64);
-                let at = Named::new(Tensor::iota(DType::I64, [count], 0) + &by_scalar, vec![n.clone()]);
-                let range = Some((*by, *by + count as i64 - 1));
-                let at = Positions { at, range, strict: false, span: place.span, step: None };
-                plain.push(Write { place: p, size: ground.sizes[p], at });
-            }
+        for (axis, ((n, by, span), size)) in batch.chain(own).filter(|(_, ((n, ..), _))| indices.contains(n))
+        {
+            let count = extent(n).unwrap_or(*size);
+            let by_scalar = Tensor::full([], by as f64).to_dtype(DType::I64);
+            let at = Named::new(Tensor::iota(DType::I64, [count], 0) + &by_scalar, vec![n.clone()]);
+            let range = Some((by, by + count as i64 - 1));
+            let at = Positions { at, range, strict: false, span, step: None };
+            plain.push(Write { axis, size: *size, at });
         }
         let counts: Vec<usize> = indices.iter().map(|n| extent(n).unwrap_or(1)).collect();
         group.extend(plain);
@@ -88,8 +92,12 @@ impl<'a> Solver<'a> {
         how: Projection,
     ) -> Eval<Tensor> {
         let failed = |x: &gradus_ir::Error| fault(e.span, x);
-        let is_written = |p: &usize| group.iter().any(|w| w.place == *p);
-        let others: Vec<usize> = (0..e.target.places.len()).filter(|p| !is_written(p)).collect();
+        let all = ground.batch.len();
+        let is_written = |axis: usize| group.iter().any(|w| w.axis == axis);
+        let others: Vec<usize> = (0..e.target.places.len()).filter(|p| !is_written(all + p)).collect();
+        let kept: Vec<usize> = (0..all).filter(|b| !is_written(*b)).collect();
+        let batch: Vec<Name> = kept.iter().map(|b| ground.batch[*b].clone()).collect();
+        let extents: Vec<usize> = kept.iter().map(|b| ground.extents[*b]).collect();
         // First the value is evaluated as if the indices of positions were axes.
         let own: Vec<Place> = indices.iter().map(Place::named).collect();
         let places = own.into_iter().chain(others.iter().map(|p| e.target.places[*p].clone())).collect();
@@ -97,9 +105,10 @@ impl<'a> Solver<'a> {
         let line = Equation { target, ..e.clone() };
         let sizes: Vec<usize> =
             counts.iter().copied().chain(others.iter().map(|p| ground.sizes[*p])).collect();
-        let axis_order = Ground { sizes: &sizes, ..*ground }.placed(&line, value);
+        let own = Ground { batch: &batch, extents: &extents, sizes: &sizes, ..*ground };
+        let axis_order = own.placed(&line, value);
         axis_order.check().map_err(|x| failed(&x))?;
-        let lead = ground.batch.len();
+        let lead = batch.len();
         let to_front: Vec<isize> = (lead..lead + indices.len())
             .chain(0..lead)
             .chain(lead + indices.len()..axis_order.rank())
@@ -146,16 +155,14 @@ impl<'a> Solver<'a> {
         let written: Vec<usize> = group.iter().map(|w| w.size).collect();
         let out = out.narrow(0, 0, flat).reshape([&written[..], &rest].concat());
         // Back to the order of the left side: axes that a call added, then the indices.
-        let mut order: Vec<isize> = (0..lead).map(|b| (group.len() + b) as isize).collect();
-        let mut other = group.len() + lead;
-        for (p, place) in e.target.places.iter().enumerate() {
-            if let Some(at) = group.iter().position(|w| w.place == p) {
-                order.push(at as isize);
-            } else if !(ground.inside && crate::syntax::indices::is_timed(place)) {
-                order.push(other as isize);
-                other += 1;
-            }
-        }
+        let timed = |p: &Place| ground.inside && crate::syntax::indices::is_timed(p);
+        let own = e.target.places.iter().enumerate().filter(|(_, p)| !timed(p)).map(|(p, _)| all + p);
+        let mut other = group.len()..;
+        let order: Vec<isize> = (0..all)
+            .chain(own)
+            .filter_map(|axis| group.iter().position(|w| w.axis == axis).or_else(|| other.next()))
+            .map(|axis| axis as isize)
+            .collect();
         Ok(out.permute(order))
     }
 
@@ -168,8 +175,15 @@ impl<'a> Solver<'a> {
                 _ => None,
             };
             reads.filter_map(index).find_map(|n| {
+                // The terms of a sum are lines of their own, which may name the index in another way.
+                let own = e.target.places.iter().position(|p| p.index == Index::Named(n.clone(), 0));
+                let of_line = |line: &'a Equation| match &line.target.places.get(own?)?.index {
+                    Index::Named(n, 0) => self.size_elsewhere(line, n, name),
+                    _ => None,
+                };
+                let lines = || self.equations.equations.iter().filter(|o| o.target.name == e.target.name);
                 let declared = self.options.axes.get(&n).map(|a| a.0);
-                declared.or_else(|| self.size_elsewhere(e, &n, name))
+                declared.or_else(|| self.size_elsewhere(e, &n, name)).or_else(|| lines().find_map(of_line))
             })
         })
     }

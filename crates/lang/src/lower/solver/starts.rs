@@ -98,8 +98,11 @@ impl<'a> Solver<'a> {
         };
         let mut dtype = if let Before::Known(dtype) = own { dtype } else { DType::I64 };
         let mut own = own;
-        // Integers have no infinity.
-        if matches!(how, Projection::Max | Projection::Min) && dtype != self.options.float && !rows.is_empty()
+        // Integers have no infinity and no NaN.
+        let is_float = |how: &Projection| !matches!(how, Projection::Sum | Projection::Prod);
+        if [how].iter().chain(rows.iter().map(|r| &r.how)).any(is_float)
+            && dtype != self.options.float
+            && !rows.is_empty()
         {
             (dtype, own) = (self.options.float, Before::Known(self.options.float));
         }

@@ -6,7 +6,7 @@ use super::kinds::Before;
 use super::schedule::{FixedRead, Schedule, calls_own, offset};
 use crate::builtin::Verdict;
 use crate::builtin::named::{Named, combined, common};
-use crate::elaborate::core::{Equation, Place};
+use crate::elaborate::core::Equation;
 use crate::lower::eval::{Eval, Fault, NOW, Value, Values, fault, window};
 use crate::solve::Clock;
 use crate::syntax::ast::{Name, Projection};
@@ -228,24 +228,19 @@ impl<'a> Solver<'a> {
             let how = self.reduction(frame, g);
             let two = |a: Tensor, b: Tensor| combined(how, &a, &b);
             let own = terms.iter().map(|t| t.tensor.to_dtype(dtype)).reduce(two);
-            // A mean has one line, so nothing is combined with it.
-            let joined = |own: Tensor, known: Tensor| match how {
-                Projection::Avg => own,
-                _ => two(own, known),
-            };
             let known = &rows[inputs.first_known + g];
             found[g] = Some(match (own, inputs.before[g]) {
                 (None, Before::Open) if open => known.to_dtype(DType::Bool),
                 (None, _) => known.to_dtype(dtypes[g]),
                 (Some(own), Before::Nothing) => own,
                 (Some(own), Before::Open) if own.dtype() != DType::Bool => {
-                    joined(own.clone(), known.to_dtype(own.dtype()))
+                    two(own.clone(), known.to_dtype(own.dtype()))
                 }
                 (Some(own), Before::Open) if open => own,
-                (Some(own), Before::Open) => joined(own.to_dtype(dtypes[g]), known.to_dtype(dtypes[g])),
+                (Some(own), Before::Open) => two(own.to_dtype(dtypes[g]), known.to_dtype(dtypes[g])),
                 (Some(own), Before::Known(_)) => {
                     let dtype = own.dtype().promote(known.dtype());
-                    joined(own.to_dtype(dtype), known.to_dtype(dtype))
+                    two(own.to_dtype(dtype), known.to_dtype(dtype))
                 }
             });
         }
@@ -551,8 +546,10 @@ impl<'a> Solver<'a> {
 
     /// Returns, for each index of a name, true if it is the time.
     pub(super) fn time_places(&self, name: usize) -> impl Iterator<Item = bool> + 'a {
-        let places: &'a [Place] = self.own(name).first().copied().map_or(&[], |e| &e.target.places);
-        places.iter().map(is_timed)
+        let own = self.own(name);
+        let rank = own.first().map_or(0, |e| e.target.places.len());
+        // Lines that write to all steps at once may have a plain index there: `D[i,t] = …`.
+        (0..rank).map(move |p| own.iter().any(|e| e.target.places.get(p).is_some_and(is_timed)))
     }
 
     /// Returns the values at one step that a line reads from outside its group, and those of names of the

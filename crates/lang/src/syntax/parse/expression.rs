@@ -248,6 +248,9 @@ impl Parser<'_> {
         let word = self.word();
         let fault = Diagnostic::error(dot, format!("`{name}.{word}`: names have no attributes"));
         match (name, word) {
+            ("np" | "numpy" | "jnp" | "torch" | "tf", "array" | "asarray" | "tensor" | "constant") => {
+                fault.help("write the numbers in a constant: A[i] = const([1, 2])")
+            }
             ("np" | "numpy" | "jnp" | "torch" | "math" | "tf" | "F", _) => {
                 fault.help(format!("functions have no module prefix: write {word}(…)"))
             }

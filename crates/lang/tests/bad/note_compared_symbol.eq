@@ -1,0 +1,3 @@
+Parent("ann", "bob")
+Parent("bob", "cid")
+Of(x) = Parent(x, y) (y == "cid")
