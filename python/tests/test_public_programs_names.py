@@ -155,7 +155,7 @@ def test_a_device_can_be_a_default_argument_without_a_gpu():
     assert make(2, device=gradus.device("cpu")).tolist() == [0.0, 0.0]
     for use in (lambda: gradus.ones(2).to("cuda"), lambda: gradus.ones(2).cuda(), lambda: gradus.nn.Linear(1, 1).to(gradus.device("cuda:0")),
                 lambda: gradus.logspace(0, 1, 2, device="cuda"), lambda: gradus.cuda.FloatTensor(2), lambda: gradus.ones(2).type("torch.cuda.FloatTensor")):
-        with pytest.raises(RuntimeError, match="cuda|GPU"):
+        with pytest.raises(RuntimeError, match="(?i)cuda"):
             use()
     with pytest.raises(RuntimeError, match="Expected one of cpu, cuda"):
         gradus.device("gpu")
