@@ -50,7 +50,7 @@ fn push(
         Error::value("another device", "cannot be opened: all 65,535 device numbers are in use")
     })?;
     let device = make(id)?;
-    PROCESS.get_or_init(std::process::id);
+    PROCESS.get_or_init(process_id);
     all.push(device.clone());
     OPEN.store(true, Ordering::Relaxed);
     Ok(device)
@@ -76,11 +76,16 @@ pub fn by_name(name: &str) -> Option<Arc<dyn Device>> {
 /// Waits until all open devices have finished their work. A program calls this before it ends, because drivers whose threads
 /// still work may crash while the process shuts them down. Errors are ignored: the results are no longer used.
 pub fn finish_all() {
-    if PROCESS.get().is_none_or(|process| *process != std::process::id()) {
+    if PROCESS.get().is_none_or(|process| *process != process_id()) {
         return;
     }
     let all = DEVICES.read().unwrap_or_else(|e| e.into_inner()).clone();
     for device in all {
         let _ = device.finish().wait();
     }
+}
+
+/// Returns the number of this process; 0 in a browser, where programs have none.
+fn process_id() -> u32 {
+    if cfg!(target_family = "wasm") { 0 } else { std::process::id() }
 }
